@@ -1,0 +1,180 @@
+"""Runs one command and sees to it that nothing of it outlives its parent.
+
+This file is executed as a script, by path, with ``python -I -S``: it imports only the standard library
+and starts in a few milliseconds. It stands between a supervisor (an executor's Python worker, or a
+driver) and the command, because no single mechanism covers every way to die:
+
+* the supervisor is killed -9: the lifeline pipe reports end of file, or our parent id changes;
+* the warden is killed -9: the kernel kills the command (parent-death signal);
+* the command leaves processes behind, even in sessions of their own: they become children of the
+  warden (it is a subreaper) and are killed.
+
+Arguments: lifeline fd, status fd, the supervisor's pid, grace seconds, a scratch folder, the command.
+The supervisor writes ``T`` to the lifeline to stop the command. The warden writes lines to the status
+fd: ``started <pid>``, then ``exited <returncode>`` (negative: minus the signal number) when every
+process of the command is gone. If the supervisor vanishes, the scratch folder is removed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+LOOK_AT_PARENT_SECONDS = 1.0
+REAP_SECONDS = 10.0
+
+
+def prctl(option: int, value: int) -> None:
+    """Sets an attribute of this process; only Linux has it, elsewhere the lifeline does the work."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def start(command: list[str], private_fds: list[int]) -> int:
+    """Forks and executes the command in a process group of its own; returns its pid."""
+    warden = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setpgid(0, 0)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != warden:
+            os._exit(1)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        for fd in private_fds:
+            os.set_inheritable(fd, False)
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"cannot execute {command[0]!r}: {error}\n".encode())
+    os._exit(127)
+
+
+def kill_group(pid: int, number: int) -> None:
+    """Signals a process group, which may be gone already."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def kill_adopted() -> None:
+    """Kills what the command left behind in other groups: by now these are our own children."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+            pids = [int(word) for word in children.read().split()]
+    except FileNotFoundError:  # not Linux: the process group is all we know
+        return
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def reap(main_pid: int) -> tuple[int | None, bool]:
+    """Collects ended children; returns the main one's return code if it ended, and if any are left."""
+    code: int | None = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return code, False
+        if pid == 0:
+            return code, True
+        if pid == main_pid:
+            code = os.waitstatus_to_exitcode(status)
+
+
+def sweep(main_pid: int, code: int | None) -> int:
+    """Kills every process of the command and waits for their end; returns the main return code."""
+    deadline = time.monotonic() + REAP_SECONDS
+    while True:
+        kill_group(main_pid, signal.SIGKILL)
+        kill_adopted()
+        found, left = reap(main_pid)
+        code = found if found is not None else code
+        if not left or time.monotonic() > deadline:
+            return -signal.SIGKILL if code is None else code
+        select.select([], [], [], 0.01)
+
+
+class Watch:
+    """Waits for what ends the command: its own end, a request to stop, or the parent's end."""
+
+    def __init__(self, pid: int, lifeline: int, parent: int, grace: float) -> None:
+        self.pid = pid
+        self.lifeline = lifeline
+        self.parent = parent
+        self.grace = grace
+        self.orphaned = False
+        self.kill_at = float("inf")
+        self.wakeup, writer = os.pipe()
+        os.set_blocking(writer, False)
+        os.set_blocking(self.wakeup, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self.stop())
+        self.listening = [lifeline, self.wakeup]
+
+    def stop(self) -> None:
+        """Asks the command to end, and marks when patience ends."""
+        if self.kill_at == float("inf"):
+            kill_group(self.pid, signal.SIGTERM)
+            self.kill_at = time.monotonic() + self.grace
+
+    def run(self) -> int:
+        """Returns the command's return code once nothing of it is left."""
+        while True:
+            code, _ = reap(self.pid)
+            self.orphaned = self.orphaned or os.getppid() != self.parent
+            if code is not None or self.orphaned or time.monotonic() >= self.kill_at:
+                return sweep(self.pid, code)
+            patience = min(LOOK_AT_PARENT_SECONDS, max(0.0, self.kill_at - time.monotonic()))
+            ready, _, _ = select.select(self.listening, [], [], patience)
+            if self.wakeup in ready:
+                os.read(self.wakeup, 512)
+            if self.lifeline in ready:
+                self.heed(os.read(self.lifeline, 512))
+
+    def heed(self, message: bytes) -> None:
+        """Acts on a byte from the supervisor; end of file means that it is gone."""
+        if not message:
+            self.orphaned = True
+        elif b"T" in message:
+            self.stop()
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command of the arguments to its end."""
+    lifeline, status, parent = (int(word) for word in arguments[:3])
+    grace, scratch, command = float(arguments[3]), arguments[4], arguments[5:]
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    pid = start(command, [lifeline, status])
+    watch = Watch(pid, lifeline, parent, grace)
+    # the output pipes must end with the command, so the warden keeps no copy of them
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    try:
+        os.write(status, f"started {pid}\n".encode())
+        code = watch.run()
+        os.write(status, f"exited {code}\n".encode())
+    except BrokenPipeError:
+        sweep(pid, None)
+        watch.orphaned = True
+    if watch.orphaned and scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
