@@ -1,0 +1,190 @@
+"""The records of a project: frozen values, one per thing worth remembering.
+
+A record is stored by `hopyard.tracking.codec`. Its ``schema`` counts the changes of its layout; fields that
+a newer version added are kept in ``extra`` and written back, so that old code never erases what it
+does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hopyard.tracking.jsonvalue import Json
+from hopyard.tracking.runid import RunId
+from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
+
+# One late heartbeat is a slow store; this many in a row is a dead driver.
+HEARTBEATS_UNTIL_LOST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What all records share.
+
+    Attributes:
+        schema: Version of the record's layout, as found in the file.
+        extra: Fields of the file that this version does not know, verbatim.
+    """
+
+    schema: int = 1
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord(Record):
+    """What is known of one run; all times are seconds since the epoch.
+
+    Attributes:
+        id: Which run this is.
+        name: The name that the user gave; need not be unique.
+        description: Free text of the user.
+        state: The state as written; `state_at` also knows LOST.
+        backend: What the nodes run on: ``spark``, ``processes`` or ``inline``.
+        nodes: How many nodes the run was planned with.
+        user: Who started it.
+        version: The Hopyard that wrote the record.
+        started: When the run began.
+        ended: When it ended; None while it runs.
+        updated: The last heartbeat.
+        heartbeat_seconds: The promised time between two heartbeats.
+        error: One-paragraph summary of what went wrong.
+        value: Printed form of what the training function returned.
+        details: Whatever else the starter of the run wants to keep.
+    """
+
+    id: RunId
+    name: str
+    description: str = ""
+    state: RunState
+    backend: str
+    nodes: int
+    user: str
+    version: str
+    started: float
+    ended: float | None = None
+    updated: float
+    heartbeat_seconds: float
+    error: str | None = None
+    value: str | None = None
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def app_id(self) -> str:
+        """The Spark application that the run belongs to."""
+        return self.id.app_id
+
+    @property
+    def kind(self) -> str:
+        """What was started: ``launcher``, ``grid_search`` and the like."""
+        return self.id.kind
+
+    @property
+    def number(self) -> int:
+        """The run's number among those of its kind in its application."""
+        return self.id.number
+
+    def state_at(self, now: float) -> RunState:
+        """Returns the state as seen at `now`: LOST where a RUNNING record missed several heartbeats."""
+        silence = now - self.updated
+        if self.state is RunState.RUNNING and silence > HEARTBEATS_UNTIL_LOST * self.heartbeat_seconds:
+            return RunState.LOST
+        return self.state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOutcome(Record):
+    """How one node of a run ended.
+
+    Attributes:
+        rank: The node's number in the run; 0 is the chief.
+        role: ``chief``, ``worker``, ``ps`` or ``evaluator``.
+        host: The machine it ran on.
+        state: How it ended.
+        exit_code: Exit code of its process; None where a signal ended it or it never started.
+        signal: Number of the signal that ended its process.
+        error_type: Class name of the exception that its function raised.
+        message: Text of that exception, or what the supervisor has to say.
+        traceback: The user's traceback.
+        tail: The last lines of its output.
+        started: When its process started.
+        ended: When its process ended.
+    """
+
+    rank: int
+    role: str
+    host: str
+    state: NodeState
+    exit_code: int | None = None
+    signal: int | None = None
+    error_type: str | None = None
+    message: str | None = None
+    traceback: str | None = None
+    tail: tuple[str, ...] = ()
+    started: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricPoint(Record):
+    """One value of a metric at one step, as a node reported it."""
+
+    name: str
+    step: int
+    value: float
+    time: float
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyRecord(Record):
+    """What a search looks for; how far it is stands in the record of its run.
+
+    Attributes:
+        run: The run that carries the study.
+        objective: Name of the metric that is optimised.
+        direction: Whether small or large values are better.
+        sampler: What chooses the next trial.
+        pruner: What stops hopeless trials; None for nothing.
+        space: The parameters and where they may lie.
+        trials: How many trials were asked for; None for no limit.
+        parallel: How many trials run at a time.
+        best_trial: Number of the best finished trial so far.
+        best_value: Its value.
+    """
+
+    run: RunId
+    objective: str
+    direction: Direction
+    sampler: str
+    pruner: str | None = None
+    space: Mapping[str, Json]
+    trials: int | None = None
+    parallel: int
+    best_trial: int | None = None
+    best_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord(Record):
+    """One trial of a study: its parameters and what came of them.
+
+    Attributes:
+        number: Counts the trials of the study, from 0.
+        params: The values of the parameters.
+        state: How the trial stands.
+        value: The objective's value; None until known.
+        slot: Rank of the slot that runs it; None while it waits.
+        started: When it was given out.
+        ended: When its result was told.
+        error: Summary of what went wrong.
+    """
+
+    number: int
+    params: Mapping[str, Json]
+    state: TrialState
+    value: float | None = None
+    slot: int | None = None
+    started: float | None = None
+    ended: float | None = None
+    error: str | None = None
