@@ -72,3 +72,59 @@ class MissingDependency(HopyardError, ImportError):
 
     def __str__(self) -> str:
         return f"{self.needed_for} needs the package {self.package!r}: pip install 'hopyard[{self.extra}]'."
+
+
+# --- tracking --------------------------------------------------------------------------------------
+
+
+class CorruptRecord(HopyardError, ValueError):
+    """A stored record that cannot be understood."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path} does not hold a readable record: {self.reason}."
+
+
+class RunNotFound(HopyardError, LookupError):
+    """No run of the project answers to a text."""
+
+    def __init__(self, text: str, project: str) -> None:
+        super().__init__(text, project)
+        self.text = text
+        self.project = project
+
+    def __str__(self) -> str:
+        return (
+            f"no run in {self.project} answers to {self.text!r}; a run is named by its id, the end of its id, "
+            "its name, or 'last'."
+        )
+
+
+class AmbiguousRun(HopyardError, LookupError):
+    """More than one run of the project answers to a text."""
+
+    def __init__(self, text: str, candidates: tuple[str, ...]) -> None:
+        super().__init__(text, candidates)
+        self.text = text
+        self.candidates = candidates
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.candidates[:10])
+        more = f" and {len(self.candidates) - 10} more" if len(self.candidates) > 10 else ""
+        return f"{self.text!r} may mean any of {len(self.candidates)} runs: {shown}{more}. Give more of the id."
+
+
+class RunEnded(HopyardError, RuntimeError):
+    """A run that has ended was to be changed."""
+
+    def __init__(self, run_id: str, state: str) -> None:
+        super().__init__(run_id, state)
+        self.run_id = run_id
+        self.state = state
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} has ended already ({self.state}); its record is not changed any more."
