@@ -74,6 +74,52 @@ class MissingDependency(HopyardError, ImportError):
         return f"{self.needed_for} needs the package {self.package!r}: pip install 'hopyard[{self.extra}]'."
 
 
+# --- scratch ---------------------------------------------------------------------------------------
+
+
+class ForeignScratch(HopyardError, PermissionError):
+    """The folder for temporary files belongs to another user."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} belongs to another user; set TMPDIR to a folder of your own."
+
+
+# --- testing ---------------------------------------------------------------------------------------
+
+
+class FetchFailed(HopyardError, RuntimeError):
+    """The parts of a test server could not be downloaded."""
+
+    def __init__(self, command: str, output: str) -> None:
+        super().__init__(command, output)
+        self.command = command
+        self.output = output
+
+    def __str__(self) -> str:
+        return f"`{self.command}` failed; run it by hand to see whether the network is the cause. It said:\n{self.output}"
+
+
+class ServerNotReady(HopyardError, TimeoutError):
+    """A test server did not become ready in time, or ended on the way."""
+
+    def __init__(self, server: str, seconds: float, state: str, log: str) -> None:
+        super().__init__(server, seconds, state, log)
+        self.server = server
+        self.seconds = seconds
+        self.state = state
+        self.log = log
+
+    def __str__(self) -> str:
+        return (
+            f"{self.server} is not ready after {self.seconds:.0f} s ({self.state}). If it is only slow, raise "
+            f"start_timeout_seconds. The end of its log:\n{self.log}"
+        )
+
+
 # --- tracking --------------------------------------------------------------------------------------
 
 
@@ -128,3 +174,239 @@ class RunEnded(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return f"run {self.run_id} has ended already ({self.state}); its record is not changed any more."
+
+
+# --- cluster ---------------------------------------------------------------------------------------
+
+
+class NotPicklable(HopyardError, TypeError):
+    """A function cannot travel to the executors because of something that it reaches."""
+
+    def __init__(self, culprit: str, function: str, cause: str) -> None:
+        super().__init__(culprit, function, cause)
+        self.culprit = culprit
+        self.function = function
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return (
+            f"the function {self.function!r} cannot be sent to the nodes: {self.culprit} cannot be pickled "
+            f"({self.cause}). Create it inside the function, or pass what it is made from."
+        )
+
+
+class NodeFailed(HopyardError, RuntimeError):
+    """A node's function did not return: it raised, its process died, or its executor was lost."""
+
+    def __init__(self, rank: int, role: str, host: str, message: str, trace: str, tail: tuple[str, ...]) -> None:
+        super().__init__(rank, role, host, message, trace, tail)
+        self.rank = rank
+        self.role = role
+        self.host = host
+        self.message = message
+        self.trace = trace
+        self.tail = tail
+
+    def __str__(self) -> str:
+        text = f"node {self.rank} ({self.role}) on {self.host} failed: {self.message}"
+        if self.trace:
+            text += f"\n\nTraceback on the node:\n{self.trace.rstrip()}"
+        if self.tail:
+            text += "\n\nLast lines of its output:\n" + "\n".join(f"    {line}" for line in self.tail)
+        return text
+
+
+class BackendFailed(HopyardError, RuntimeError):
+    """What was to run the nodes broke down itself."""
+
+    def __init__(self, backend: str, cause: str) -> None:
+        super().__init__(backend, cause)
+        self.backend = backend
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"the {self.backend} backend could not run the nodes: {self.cause}"
+
+
+class UnknownBackend(HopyardError, ValueError):
+    """The name of a backend that there is none of."""
+
+    def __init__(self, value: str) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is no backend; choose one of 'spark', 'processes', 'inline'."
+
+
+# --- training --------------------------------------------------------------------------------------
+
+
+class NoActiveSpark(HopyardError, RuntimeError):
+    """A launch needs Spark, and no session is active in this process."""
+
+    def __str__(self) -> str:
+        return (
+            "no SparkSession is active in this process. Start one (spark = hopyard.local_spark()), pass "
+            "spark=..., or run without Spark: backend='processes'."
+        )
+
+
+class BadArguments(HopyardError, TypeError):
+    """The arguments of a launch do not fit the function."""
+
+    def __init__(self, function: str, reason: str) -> None:
+        super().__init__(function, reason)
+        self.function = function
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the arguments do not fit {self.function!r}: {self.reason}."
+
+
+class NotInsideRun(HopyardError, RuntimeError):
+    """Something that only a running training function has was asked for elsewhere."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(asked)
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return f"{self.asked} is known only inside a function that hopyard.launch() runs."
+
+
+# --- wire ------------------------------------------------------------------------------------------
+
+
+class PeerGone(HopyardError, ConnectionError):
+    """The other end of the wire cannot be reached or went away during an exchange."""
+
+    def __init__(self, peer: str, doing: str, reason: str) -> None:
+        super().__init__(peer, doing, reason)
+        self.peer = peer
+        self.doing = doing
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.peer} is gone ({self.doing}): {self.reason}. See the log of that process for why it ended."
+
+
+class PeerNotTrusted(HopyardError, ConnectionError):
+    """The server shows another certificate than the one in its endpoint."""
+
+    def __init__(self, peer: str, doing: str) -> None:
+        super().__init__(peer, doing)
+        self.peer = peer
+        self.doing = doing
+
+    def __str__(self) -> str:
+        return (
+            f"{self.peer} did not show the certificate of this run ({self.doing}): nothing was sent to it. "
+            f"Either the endpoint belongs to another run or something stands in between."
+        )
+
+
+class WireTimeout(HopyardError, TimeoutError):
+    """The other end of the wire did not answer in time."""
+
+    def __init__(self, peer: str, doing: str, seconds: float, setting: str) -> None:
+        super().__init__(peer, doing, seconds, setting)
+        self.peer = peer
+        self.doing = doing
+        self.seconds = seconds
+        self.setting = setting
+
+    def __str__(self) -> str:
+        return f"{self.peer} did not finish within {self.seconds:g} s ({self.doing}); raise {self.setting} to wait longer."
+
+
+class NotAuthenticated(HopyardError, PermissionError):
+    """The server did not accept the token."""
+
+    def __init__(self, peer: str, doing: str) -> None:
+        super().__init__(peer, doing)
+        self.peer = peer
+        self.doing = doing
+
+    def __str__(self) -> str:
+        return f"{self.peer} did not accept the token ({self.doing}); the endpoint belongs to another run."
+
+
+class RemoteError(HopyardError, RuntimeError):
+    """The service at the other end raised; its traceback is in the log over there."""
+
+    def __init__(self, peer: str, doing: str, kind: str, message: str) -> None:
+        super().__init__(peer, doing, kind, message)
+        self.peer = peer
+        self.doing = doing
+        self.kind = kind
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.peer} failed ({self.doing}): {self.kind}: {self.message}"
+
+
+class UnknownMethod(HopyardError, LookupError):
+    """No service answers to this method or stream."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"no method or stream is called {self.name!r} here; do both ends run the same version?"
+
+
+class InvalidMessage(HopyardError, ValueError):
+    """A control message is not a JSON object."""
+
+    def __init__(self, doing: str, reason: str) -> None:
+        super().__init__(doing, reason)
+        self.doing = doing
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the message is not a JSON object ({self.doing}): {self.reason}."
+
+
+class MessageTooLarge(HopyardError, ValueError):
+    """A control message is larger than the wire carries."""
+
+    def __init__(self, doing: str, size: int, limit: int) -> None:
+        super().__init__(doing, size, limit)
+        self.doing = doing
+        self.size = size
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"a control message of {self.size} bytes is over the limit of {self.limit} ({self.doing}); "
+            f"send bulk data as a stream, or raise max_message_bytes at both ends."
+        )
+
+
+class NoSuchAddress(HopyardError, OSError):
+    """This machine has no address of the kind that was asked for."""
+
+    def __init__(self, wanted: str, available: str) -> None:
+        super().__init__(wanted, available)
+        self.wanted = wanted
+        self.available = available
+
+    def __str__(self) -> str:
+        return (
+            f"no address of this machine matches {self.wanted!r}; there is {self.available}. "
+            f"Set HOPYARD_NETWORK to an interface, an address or a network such as 10.0.0.0/8."
+        )
+
+
+class PortsTaken(HopyardError, OSError):
+    """Every port that a server may use is in use."""
+
+    def __init__(self, address: str, ports: str) -> None:
+        super().__init__(address, ports)
+        self.address = address
+        self.ports = ports
+
+    def __str__(self) -> str:
+        return f"no free port at {self.address} in {self.ports}; allow more ports, or 0 for any free one."

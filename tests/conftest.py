@@ -1,0 +1,55 @@
+"""Fixtures of every lane. Whatever is heavy is imported by the fixture that needs it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hopyard.testing.mini_hdfs import MiniHDFS
+    from hopyard.testing.s3_server import S3Server
+
+
+@pytest.fixture(autouse=True)
+def hopyard_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of all projects: a folder of the test's own."""
+    monkeypatch.setenv("HOPYARD_ROOT", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def mini_hdfs() -> Iterator[MiniHDFS]:
+    """A real HDFS; shared, so a test works in a folder of its own."""
+    from hopyard.testing.mini_hdfs import MiniHDFS
+
+    with MiniHDFS() as hdfs:
+        yield hdfs
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """An S3 server; shared, so a test works in a bucket of its own (`new_bucket`)."""
+    from hopyard.testing.s3_server import S3Server
+
+    with S3Server() as server:
+        yield server
+
+
+@pytest.hookimpl(trylast=True)  # after pytest has taken down the session's fixtures
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails a run that leaves processes behind."""
+    children = psutil.Process(os.getpid()).children(recursive=True)
+    _, alive = psutil.wait_procs(children, timeout=5)
+    if alive:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.section("processes left behind", red=True)
+            for process in alive:
+                reporter.line(f"{process.pid}: {' '.join(process.cmdline())[:300]}")
