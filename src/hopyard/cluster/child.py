@@ -112,8 +112,15 @@ class Child:
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Starts the process."""
         with ExitStack() as resources:
-            lifeline, self._lifeline = _pipe(resources)
             status, status_write = _pipe(resources)
             output, output_write = _pipe(resources)
             channel, channel_write = _pipe(resources)
@@ -122,22 +129,21 @@ class Child:
             self._selector.register(output, selectors.EVENT_READ, self._output)
             self._selector.register(channel, selectors.EVENT_READ, self._channel)
             self.env[CHANNEL] = str(channel_write.fileno())
-            orders = (lifeline.fileno(), status_write.fileno(), os.getpid(), self.grace_seconds, self.scratch)
             self._warden = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(WARDEN), *map(str, orders), *self.command],
+                warden_command(self.command, status_write.fileno(), self.grace_seconds, str(self.scratch)),
                 stdin=subprocess.DEVNULL,
                 stdout=output_write,
                 stderr=output_write,
                 env=self.env,
-                pass_fds=[file.fileno() for file in (lifeline, status_write, channel_write)],
+                pass_fds=[file.fileno() for file in (status_write, channel_write)],
                 start_new_session=True,
             )
-            for file in (lifeline, status_write, output_write, channel_write):
+            for file in (status_write, output_write, channel_write):
                 file.close()
             self._resources = resources.pop_all()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Ends the process and everything it started, and returns when they are gone."""
         with self._resources:
             self.stop()
             if self.wait(self.grace_seconds + WARDEN_SECONDS) is None:
@@ -169,9 +175,7 @@ class Child:
 
     def stop(self) -> None:
         """Asks the child to end (SIGTERM); what is left after the grace period is killed."""
-        # a broken pipe says that it has ended by itself
-        with suppress(BrokenPipeError):
-            self._lifeline.write(b"T")
+        self._warden.terminate()
 
     def _read(self, key: selectors.SelectorKey) -> None:
         """Moves what a pipe holds to its splitter."""
@@ -201,6 +205,12 @@ class Child:
             # the kernel may have been faster: it kills the command when the warden dies
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
+
+
+def warden_command(command: Sequence[str], status: int, grace_seconds: float, scratch: str = "") -> list[str]:
+    """Returns the command line that runs a command under a warden of this process."""
+    orders = (str(status), str(os.getpid()), str(grace_seconds), scratch)
+    return [sys.executable, "-I", "-S", str(WARDEN), *orders, *command]
 
 
 def _pipe(resources: ExitStack) -> tuple[FileIO, FileIO]:

@@ -4,15 +4,16 @@ This file is executed as a script, by path, with ``python -I -S``: it imports on
 and starts in a few milliseconds. It stands between a supervisor (an executor's Python worker, or a
 driver) and the command, because no single mechanism covers every way to die:
 
-* the supervisor is killed -9: the lifeline pipe reports end of file, or our parent id changes;
-* the warden is killed -9: the kernel kills the command (parent-death signal);
+* the supervisor is killed -9: its process file descriptor tells, or our parent id changes;
+* the warden is killed -9: the kernel kills the command (parent-death signal; it is tied to the thread
+  that started a process, which is why the supervisor, having many, cannot use it: the warden has one);
 * the command leaves processes behind, even in sessions of their own: they become children of the
   warden (it is a subreaper) and are killed.
 
-Arguments: lifeline fd, status fd, the supervisor's pid, grace seconds, a scratch folder, the command.
-The supervisor writes ``T`` to the lifeline to stop the command. The warden writes lines to the status
-fd: ``started <pid>``, then ``exited <returncode>`` (negative: minus the signal number) when every
-process of the command is gone. If the supervisor vanishes, the scratch folder is removed.
+Arguments: status fd, the supervisor's pid, grace seconds, a scratch folder or "", the command.
+SIGTERM to the warden stops the command. The warden writes lines to the status fd: ``started <pid>``,
+then ``exited <returncode>`` (negative: minus the signal number) when every process of the command is
+gone. If the supervisor vanishes, the scratch folder is removed.
 """
 
 from __future__ import annotations
@@ -108,22 +109,20 @@ def sweep(main_pid: int, code: int | None) -> int:
 
 
 class Watch:
-    """Waits for what ends the command: its own end, a request to stop, or the parent's end."""
+    """Waits for what ends the command: its own end, a request to stop, or the supervisor's end."""
 
-    def __init__(self, pid: int, lifeline: int, parent: int, grace: float) -> None:
+    def __init__(self, pid: int, supervisor: int, grace: float) -> None:
         self.pid = pid
-        self.lifeline = lifeline
-        self.parent = parent
+        self.supervisor = supervisor
         self.grace = grace
         self.orphaned = False
         self.kill_at = float("inf")
         self.wakeup, writer = os.pipe()
         os.set_blocking(writer, False)
-        os.set_blocking(self.wakeup, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self.stop())
-        self.listening = [lifeline, self.wakeup]
+        self.listening = [self.wakeup, *process_fd(supervisor)]
 
     def stop(self) -> None:
         """Asks the command to end, and marks when patience ends."""
@@ -135,45 +134,50 @@ class Watch:
         """Returns the command's return code once nothing of it is left."""
         while True:
             code, _ = reap(self.pid)
-            self.orphaned = self.orphaned or os.getppid() != self.parent
+            self.orphaned = self.orphaned or os.getppid() != self.supervisor
             if code is not None or self.orphaned or time.monotonic() >= self.kill_at:
                 return sweep(self.pid, code)
             patience = min(LOOK_AT_PARENT_SECONDS, max(0.0, self.kill_at - time.monotonic()))
             ready, _, _ = select.select(self.listening, [], [], patience)
             if self.wakeup in ready:
                 os.read(self.wakeup, 512)
-            if self.lifeline in ready:
-                self.heed(os.read(self.lifeline, 512))
 
-    def heed(self, message: bytes) -> None:
-        """Acts on a byte from the supervisor; end of file means that it is gone."""
-        if not message:
-            self.orphaned = True
-        elif b"T" in message:
-            self.stop()
+
+def process_fd(pid: int) -> list[int]:
+    """Returns a file descriptor that is readable once the process is gone; none where there is no such thing."""
+    try:
+        return [os.pidfd_open(pid)]
+    except ProcessLookupError:  # gone already, which our parent id tells
+        return []
+    except (AttributeError, OSError):  # not Linux, or older than 5.3: the parent id is looked at every second
+        return []
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command of the arguments to its end."""
-    lifeline, status, parent = (int(word) for word in arguments[:3])
-    grace, scratch, command = float(arguments[3]), arguments[4], arguments[5:]
+    status, supervisor, grace = int(arguments[0]), int(arguments[1]), float(arguments[2])
+    scratch, command = arguments[3], arguments[4:]
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    pid = start(command, [lifeline, status])
-    watch = Watch(pid, lifeline, parent, grace)
+    pid = start(command, [status])
+    watch = Watch(pid, supervisor, grace)
     # the output pipes must end with the command, so the warden keeps no copy of them
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     os.dup2(null, 2)
-    try:
-        os.write(status, f"started {pid}\n".encode())
-        code = watch.run()
-        os.write(status, f"exited {code}\n".encode())
-    except BrokenPipeError:
-        sweep(pid, None)
-        watch.orphaned = True
+    report(status, f"started {pid}")
+    code = watch.run()
+    report(status, f"exited {code}")
     if watch.orphaned and scratch:
         shutil.rmtree(scratch, ignore_errors=True)
     return 0
+
+
+def report(status: int, line: str) -> None:
+    """Tells the supervisor, which may be gone; then the watch finds out."""
+    try:
+        os.write(status, f"{line}\n".encode())
+    except BrokenPipeError:
+        return
 
 
 if __name__ == "__main__":

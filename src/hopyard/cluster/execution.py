@@ -1,0 +1,91 @@
+"""One execution of a payload: from bytes to a value, or to an account of what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import cloudpickle
+
+from hopyard.cluster import payload
+
+VALUE_FILE = "value.pickle"
+FAILURE_FILE = "failure.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a payload gave no value."""
+
+    error_type: str
+    message: str
+    traceback: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Returns an account of an exception, without the frames of Hopyard itself."""
+        frames = traceback.TracebackException.from_exception(error)
+        here = str(Path(__file__).parents[1])
+        theirs = [frame for frame in frames.stack if not frame.filename.startswith(here)]
+        frames.stack = traceback.StackSummary.from_list(theirs)
+        text = "".join(frames.format())
+        return cls(error_type=type(error).__name__, message=_message(error), traceback=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an execution ends with: a pickled value or a failure."""
+
+    value: bytes | None = None
+    failure: Failure | None = None
+
+    def write(self, folder: Path) -> None:
+        """Leaves the report in a folder, whole or not at all."""
+        if self.failure is None:
+            assert self.value is not None
+            _write_whole(folder / VALUE_FILE, self.value)
+        else:
+            _write_whole(folder / FAILURE_FILE, json.dumps(asdict(self.failure)).encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Returns the report in a folder, or None if the execution left none."""
+        if (folder / VALUE_FILE).exists():
+            return cls(value=(folder / VALUE_FILE).read_bytes())
+        if (folder / FAILURE_FILE).exists():
+            return cls(failure=Failure(**json.loads((folder / FAILURE_FILE).read_bytes())))
+        return None
+
+
+def execute(data: bytes) -> Report:
+    """Runs a payload in this process and returns what came of it; raises nothing."""
+    try:
+        value = payload.load(data)()
+    except SystemExit as request:
+        if request.code not in (None, 0):
+            return Report(failure=Failure.of(request))
+        value = None
+    except BaseException as error:  # noqa: BLE001  the edge between the user's code and ours
+        return Report(failure=Failure.of(error))
+    try:
+        return Report(value=cloudpickle.dumps(value))
+    except Exception as error:  # noqa: BLE001  whatever the value's own pickling raises
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        message = f"its return value (a {kind}) cannot be pickled: {_message(error)}"
+        return Report(failure=Failure(error_type=type(error).__name__, message=message, traceback=""))
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({error.code!r})"
+    return f"{type(error).__name__}: {error}"
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(data)
+    os.replace(temporary, path)

@@ -1,0 +1,139 @@
+"""The backend for debugging: nodes run one after the other in this very process.
+
+Breakpoints work and no process is started. The function still gets a copy of its arguments by pickle and
+the same environment variables, so that what runs here runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
+from io import TextIOBase
+from typing import TextIO
+
+from hopyard.cluster.channel import VARIABLE as CHANNEL
+from hopyard.cluster.child import LineSplitter
+from hopyard.cluster.execution import Report, execute
+from hopyard.cluster.keeper import Keeper
+from hopyard.cluster.node import NodeTask
+from hopyard.cluster.outcome import Outcome
+from hopyard.scratch import scratch_folder
+from hopyard.tracking import NodeOutcome, NodeState
+
+
+class InlineBackend:
+    """Runs nodes in the calling thread."""
+
+    name = "inline"
+    application = None
+
+    def start(self, tasks: Sequence[NodeTask]) -> InlineGroup:
+        """Runs all nodes to their end."""
+        return InlineGroup(tuple(run_inline(task) for task in tasks))
+
+
+class InlineGroup:
+    """Nodes that have ended already."""
+
+    def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
+        self._outcomes = outcomes
+
+    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...]:  # noqa: ARG002  nothing to wait for
+        """Returns the outcomes in rank order."""
+        return self._outcomes
+
+    def stop(self) -> None:
+        """Does nothing: the nodes have ended."""
+
+
+def run_inline(task: NodeTask) -> Outcome:
+    """Runs one node in this process."""
+    started = time.time()
+    with scratch_folder("node") as scratch:
+        logdir = scratch / "logdir"
+        logdir.mkdir()
+        with Keeper(task, logdir) as keeper:
+            output = LineSplitter(keeper.line)
+            with (
+                message_pipe(keeper) as channel,
+                environment({**task.variables(logdir), CHANNEL: channel}),
+                redirect_stdout(Tee(sys.stdout, output)),
+                redirect_stderr(Tee(sys.stderr, output)),
+            ):
+                report = execute(task.payload)
+            output.close()
+        record = keeper.close(_record(task, started, report))
+    return Outcome(record=record, value=report.value)
+
+
+def _record(task: NodeTask, started: float, report: Report) -> NodeOutcome:
+    record = task.finished(started)
+    failure = report.failure
+    if failure is None:
+        return record
+    return replace(
+        record,
+        state=NodeState.FAILED,
+        exit_code=None,
+        error_type=failure.error_type,
+        message=failure.message,
+        traceback=failure.traceback,
+    )
+
+
+class Tee(TextIOBase):
+    """A text stream that shows what is written and hands it to the log as well."""
+
+    def __init__(self, shown: TextIO, logged: LineSplitter) -> None:
+        self._shown = shown
+        self._logged = logged
+
+    def write(self, text: str) -> int:
+        """Writes to both."""
+        self._shown.write(text)
+        self._logged.feed(text.encode(errors="backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flushes what is shown."""
+        self._shown.flush()
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Sets environment variables while open and restores what was there."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def message_pipe(keeper: Keeper) -> Iterator[str]:
+    """Gives the file descriptor, as text, of a channel whose messages reach the keeper."""
+    read, write = os.pipe()
+    reader = threading.Thread(target=_drain, args=(read, LineSplitter(keeper.message)), daemon=True)
+    reader.start()
+    try:
+        yield str(write)
+    finally:
+        os.close(write)
+        reader.join()
+
+
+def _drain(fd: int, messages: LineSplitter) -> None:
+    with open(fd, "rb", buffering=0) as pipe:
+        while chunk := pipe.read(1 << 16):
+            messages.feed(chunk)
+    messages.close()

@@ -1,0 +1,86 @@
+"""Keeps what a node leaves: its output, its metrics and its log folder, in the project, while it runs."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from hopyard.cluster.channel import read_metric
+from hopyard.cluster.housekeeping import Chore, Housekeeper
+from hopyard.cluster.node import NodeTask
+from hopyard.errors import CorruptRecord
+from hopyard.store import FolderSync
+from hopyard.tracking import NodeOutcome, NodeState, NodeWriter
+
+TAIL_LINES = 30
+FLUSH_SECONDS = 0.5
+
+
+class Keeper:
+    """Takes lines and messages of a running node; open as a context while the node runs."""
+
+    def __init__(self, task: NodeTask, logdir: Path) -> None:
+        self.logdir = logdir
+        self.tail: deque[str] = deque(maxlen=TAIL_LINES)
+        paths = task.project.layout.run(task.run_id.app_id, task.run_id.kind, task.run_id.number)
+        self._writer = NodeWriter(task.project, task.run_id, task.node.rank)
+        self._sync = FolderSync(
+            task.project, logdir, paths.node_logdir(task.node.rank), reserved=paths.reserved_names
+        )
+        self._housekeeper = Housekeeper(
+            Chore(self._writer.poll, FLUSH_SECONDS), Chore(self._sync.sync, task.sync_seconds)
+        )
+
+    def __enter__(self) -> Self:
+        self._housekeeper.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._housekeeper.__exit__()
+
+    def line(self, line: bytes) -> None:
+        """Takes a line of the node's output."""
+        self.tail.append(line.decode(errors="replace"))
+        self._writer.log(line)
+
+    def message(self, line: bytes) -> None:
+        """Takes a line from the node's channel; what is no metric goes to the log with the reason."""
+        try:
+            self._writer.metric(read_metric(line))
+        except CorruptRecord as error:
+            self.line(f"[hopyard] ignored a message: {error}".encode())
+
+    def close(self, record: NodeOutcome) -> NodeOutcome:
+        """Stores what is left to store, at last the record; returns it as it was stored.
+
+        Files that the store did not take are moved aside on this host, and the record says where.
+        """
+        try:
+            self._sync.final()
+        except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
+            record = _failed_to_store(
+                record, f"its log folder could not be stored ({error}); {self._rescue()}"
+            )
+        if record.state is not NodeState.FINISHED:
+            record = replace(record, tail=tuple(self.tail))
+        try:
+            self._writer.outcome(record)
+            self._writer.close()
+        except Exception as error:  # noqa: BLE001  as above
+            record = _failed_to_store(record, f"its log could not be stored ({error})")
+        return record
+
+    def _rescue(self) -> str:
+        refuge = Path(tempfile.mkdtemp(prefix="hopyard-rescued-")) / "logdir"
+        shutil.move(self.logdir, refuge)
+        return f"the files are on {socket.gethostname()} in {refuge}"
+
+
+def _failed_to_store(record: NodeOutcome, problem: str) -> NodeOutcome:
+    message = problem if record.message is None else f"{record.message}; also, {problem}"
+    return replace(record, state=NodeState.FAILED, message=message)

@@ -1,0 +1,127 @@
+"""The Spark backend: each node is a supervised process beside a Spark task that stays with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hopyard.cluster.node import NodeTask
+from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.plan import Node
+from hopyard.cluster.supervisor import Supervisor
+from hopyard.errors import BackendFailed
+from hopyard.tracking import NodeState
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+STOP_SECONDS = 30.0
+
+
+class SparkBackend:
+    """Runs nodes as tasks of one Spark job."""
+
+    name = "spark"
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    @property
+    def application(self) -> str:
+        """The id of the Spark application."""
+        return str(self._context.applicationId)
+
+    def start(self, tasks: Sequence[NodeTask]) -> SparkGroup:
+        """Starts one Spark task per node."""
+        return SparkGroup(self._context, tasks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNodes:
+    """What a Spark task executes: one node per element of its partition."""
+
+    task: NodeTask
+
+    def __call__(self, nodes: Iterable[Node]) -> Iterator[Outcome]:
+        """Runs the nodes of a partition; their failures travel as values, never as Spark errors."""
+        for node in nodes:
+            task = replace(self.task, node=node)
+            yield _lost(task) if _attempt() > 0 else Supervisor(task).run()
+
+
+class SparkGroup:
+    """A Spark job of long tasks, started in a thread so that the driver can wait with a deadline."""
+
+    def __init__(self, context: SparkContext, tasks: Sequence[NodeTask]) -> None:
+        from pyspark import InheritableThread
+
+        self._context = context
+        self._tasks = tasks
+        self._job_group = f"hopyard-{uuid.uuid4().hex}"
+        self._outcomes: tuple[Outcome, ...] | None = None
+        self._error: Exception | None = None
+        self._thread: threading.Thread = InheritableThread(target=self._run, session=None)
+        self._thread.daemon = True
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...] | None:
+        """Returns the outcomes in rank order, or None if some nodes still run."""
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            return None
+        if self._error is not None:
+            raise BackendFailed("spark", _summary(self._error)) from self._error
+        return self._outcomes
+
+    def stop(self) -> None:
+        """Cancels the Spark job; the executors then end the nodes' processes."""
+        self._context.cancelJobGroup(self._job_group)
+        self._thread.join(STOP_SECONDS)
+        if self._thread.is_alive():
+            raise BackendFailed(
+                "spark", f"its job did not end within {STOP_SECONDS:.0f} s of being cancelled"
+            )
+
+    def _run(self) -> None:
+        run_id = self._tasks[0].run_id
+        try:
+            self._context.setJobGroup(self._job_group, f"Hopyard run {run_id}", interruptOnCancel=False)
+            nodes = self._context.parallelize([task.node for task in self._tasks], len(self._tasks))
+            outcomes = nodes.mapPartitions(RunNodes(task=self._tasks[0])).collect()
+            self._outcomes = tuple(sorted(outcomes, key=_rank))
+        except Exception as error:  # noqa: BLE001  handed to the thread that waits
+            self._error = error
+
+
+def _rank(outcome: Outcome) -> int:
+    return outcome.record.rank
+
+
+def _attempt() -> int:
+    """Returns how often Spark tried this task before."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context.attemptNumber()
+
+
+def _lost(task: NodeTask) -> Outcome:
+    """Returns the outcome of a node whose first executor vanished: a training is not repeated unasked."""
+    message = (
+        "its executor was lost (see Spark's log; often the memory limit), and Spark tried the task again"
+    )
+    return Outcome(
+        record=replace(task.finished(time.time()), state=NodeState.FAILED, exit_code=None, message=message)
+    )
+
+
+def _summary(error: Any) -> str:
+    """Returns the line of a Spark error that says something."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error)
+    return text.split("\nDriver stacktrace:")[0].strip()[:2000]

@@ -1,0 +1,94 @@
+"""Runs one node in a supervised child process, on whatever host this is."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from hopyard.cluster.child import Child, Exit
+from hopyard.cluster.entry import PAYLOAD_FILE
+from hopyard.cluster.execution import Report
+from hopyard.cluster.keeper import Keeper
+from hopyard.cluster.node import NodeTask, child_environment
+from hopyard.cluster.outcome import Outcome
+from hopyard.scratch import scratch_folder
+from hopyard.tracking import NodeOutcome, NodeState
+
+
+class Supervisor:
+    """Runs a node to its end; another thread may ask for that end."""
+
+    def __init__(self, task: NodeTask) -> None:
+        self.task = task
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._stopped = False
+
+    def run(self) -> Outcome:
+        """Runs the node and stores what it leaves; its failures come back as a value."""
+        started = time.time()
+        with scratch_folder("node") as scratch:
+            logdir = scratch / "logdir"
+            logdir.mkdir()
+            (scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
+            keeper = Keeper(self.task, logdir)
+            with keeper:
+                ended = self._run_child(scratch, keeper)
+            report = Report.read(scratch)
+            record = keeper.close(self._record(started, ended, report))
+        return Outcome(record=record, value=report.value if report else None)
+
+    def stop(self) -> None:
+        """Asks the node to end, and keeps it from starting if it has not."""
+        with self._lock:
+            self._stopped = True
+            if self._child is not None:
+                self._child.stop()
+
+    def _run_child(self, scratch: Path, keeper: Keeper) -> Exit | None:
+        child = Child(
+            [sys.executable, "-m", "hopyard.cluster.entry", str(scratch)],
+            on_line=keeper.line,
+            on_message=keeper.message,
+            env=child_environment(self.task, keeper.logdir),
+            scratch=scratch,
+        )
+        with self._lock:
+            if self._stopped:
+                return None
+            child.start()
+            self._child = child
+        try:
+            return child.wait()
+        finally:
+            child.close()
+
+    def _record(self, started: float, ended: Exit | None, report: Report | None) -> NodeOutcome:
+        record = self.task.finished(started)
+        if report is not None and report.failure is None:
+            return record
+        code = ended.code if ended else None
+        record = replace(
+            record,
+            state=NodeState.KILLED if self._stopped else NodeState.FAILED,
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=ended.signal if ended else None,
+        )
+        if report is not None and report.failure is not None:
+            failure = report.failure
+            return replace(
+                record, error_type=failure.error_type, message=failure.message, traceback=failure.traceback
+            )
+        return replace(record, message=_unreported_end(ended))
+
+
+def _unreported_end(ended: Exit | None) -> str:
+    """Returns words for a process that ended without a report of its own."""
+    if ended is None:
+        return "it was stopped before its process began"
+    if ended.code == 0:
+        return "its process ended with exit code 0 before the function returned (os._exit?)"
+    return f"its process {ended}"

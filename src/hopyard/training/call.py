@@ -1,0 +1,65 @@
+"""A user's function with its arguments, checked on the driver and completed on the node."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hopyard.cluster.payload import Call
+from hopyard.errors import BadArguments
+from hopyard.training.context import NodeContext
+
+CONTEXT = "ctx"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCall:
+    """What a node runs: the user's call, plus the node's context if the function asks for it."""
+
+    call: Call
+    wants_context: bool
+
+    def __call__(self) -> Any:
+        """Calls the user's function on a node."""
+        if not self.wants_context:
+            return self.call()
+        return self.call.function(*self.call.positional, **self.call.keywords, ctx=NodeContext.current())
+
+
+def bind(function: Callable[..., Any], args: object = None) -> NodeCall:
+    """Returns a function bound to its arguments, after checking that they fit.
+
+    Args:
+        function: Any callable. A parameter named ``ctx`` receives the `NodeContext`.
+        args: Nothing, a mapping (keyword arguments) or a tuple or list (positional arguments).
+
+    Raises:
+        BadArguments: The arguments do not fit the function's signature.
+    """
+    if not callable(function):
+        raise BadArguments(repr(function), "it is not a function")
+    call = _call(function, args)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some builtins tell no signature; then Python checks on the node
+        return NodeCall(call=call, wants_context=False)
+    wants_context = CONTEXT in signature.parameters and CONTEXT not in call.keywords
+    context = {CONTEXT: None} if wants_context else {}
+    try:
+        signature.bind(*call.positional, **call.keywords, **context)
+    except TypeError as error:
+        raise BadArguments(call.name, f"{error}; its signature is {signature}") from error
+    return NodeCall(call=call, wants_context=wants_context)
+
+
+def _call(function: Callable[..., Any], args: object) -> Call:
+    if args is None:
+        return Call(function=function)
+    if isinstance(args, Mapping):
+        return Call(function=function, keywords=dict(args))
+    if isinstance(args, (tuple, list)):
+        return Call(function=function, positional=tuple(args))
+    name = Call(function=function).name
+    raise BadArguments(name, f"args={args!r} is neither a mapping nor a tuple or list")

@@ -1,0 +1,23 @@
+"""What a finished run hands back to the program that launched it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hopyard.tracking import RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The values that the nodes' functions returned, and where the run is kept."""
+
+    run_id: str
+    state: RunState
+    values: tuple[Any, ...]  # in rank order
+    logdir: str  # the run's folder in the project
+
+    @property
+    def value(self) -> Any:
+        """What the chief returned."""
+        return self.values[0]
