@@ -49,6 +49,64 @@ class AlreadyExists(HopyardError, FileExistsError):
         return f"{self.path} exists already and is not overwritten; choose another name or pass overwrite=True."
 
 
+class IsAFolder(HopyardError, IsADirectoryError):
+    """A file was asked for, and the path is a folder."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} is a folder, not a file."
+
+
+class NotAFolder(HopyardError, NotADirectoryError):
+    """A folder was asked for, and the path, or a part of it, is a file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: a folder is needed here, but the path or a part of it is a file."
+
+
+class FolderNotEmpty(HopyardError, OSError):
+    """A folder that holds something was to be removed as an empty one."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"the folder {self.path} is not empty; pass recursive=True to remove all that is in it."
+
+
+class StoreFailed(HopyardError, OSError):
+    """The store answered a call with an error that is none of the above, or not at all."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the store failed at {self.path}: {self.reason}"
+
+
+class FilesNotStored(HopyardError, OSError):
+    """Files of a local folder did not all reach the project."""
+
+    def __init__(self, folder: str, reasons: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(folder, reasons)
+        self.folder = folder
+        self.reasons = reasons
+
+    def __str__(self) -> str:
+        each = "; ".join(f"{path}: {reason}" for path, reason in self.reasons)
+        return f"{len(self.reasons)} files of {self.folder} are not in the project: {each}"
+
+
 class UnsupportedStore(HopyardError, ValueError):
     """The URL of a project root names a protocol that nobody here speaks."""
 
@@ -318,6 +376,10 @@ class WireTimeout(HopyardError, TimeoutError):
 
     def __str__(self) -> str:
         return f"{self.peer} did not finish within {self.seconds:g} s ({self.doing}); raise {self.setting} to wait longer."
+
+    def __reduce__(self) -> tuple[type[WireTimeout], tuple[str, str, float, str]]:
+        # OSError keeps three arguments at the most
+        return type(self), (self.peer, self.doing, self.seconds, self.setting)
 
 
 class NotAuthenticated(HopyardError, PermissionError):
