@@ -107,6 +107,18 @@ class FilesNotStored(HopyardError, OSError):
         return f"{len(self.reasons)} files of {self.folder} are not in the project: {each}"
 
 
+class InvalidSetting(HopyardError, ValueError):
+    """An environment variable or option has a value that cannot be used."""
+
+    def __init__(self, setting: str, reason: str) -> None:
+        super().__init__(setting, reason)
+        self.setting = setting
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the setting {self.setting} cannot be used: {self.reason}."
+
+
 class UnsupportedStore(HopyardError, ValueError):
     """The URL of a project root names a protocol that nobody here speaks."""
 
