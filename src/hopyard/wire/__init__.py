@@ -1,0 +1,20 @@
+"""One authenticated wire between driver and executors, for control messages and record batches."""
+
+from hopyard.wire.address import routable_address
+from hopyard.wire.client import BatchStream, WireClient
+from hopyard.wire.endpoint import Endpoint
+from hopyard.wire.message import Json
+from hopyard.wire.server import WireServer
+from hopyard.wire.service import Batches, BatchReader, Service
+
+__all__ = [
+    "BatchReader",
+    "BatchStream",
+    "Batches",
+    "Endpoint",
+    "Json",
+    "Service",
+    "WireClient",
+    "WireServer",
+    "routable_address",
+]

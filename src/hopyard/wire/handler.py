@@ -1,0 +1,107 @@
+"""The Flight end of a server: token first, then JSON or Arrow, then the service."""
+
+# ruff: noqa: ARG002 -- the signatures are pyarrow's
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import pyarrow
+from pyarrow import flight
+
+from hopyard.errors import InvalidMessage
+from hopyard.wire.fault import answering, stopped_early
+from hopyard.wire.message import decode, encode
+from hopyard.wire.service import Batches, BatchReader, Service
+
+
+class TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
+    """Refuses a call without the token before Flight hands its payload to anyone."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+    def start_call(self, info: flight.CallInfo, headers: dict[str, list[str | bytes]]) -> None:
+        """Raises `flight.FlightUnauthenticatedError` unless the one authorization header is right."""
+        given = headers.get("authorization", [])
+        value = given[0] if len(given) == 1 else b""
+        if isinstance(value, str):
+            value = value.encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(value, self._expected):
+            raise flight.FlightUnauthenticatedError("no valid token")
+
+
+class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
+    """A Flight server that listens as soon as it is made and hands every call to a `Service`."""
+
+    def __init__(self, service: Service, *, max_message_bytes: int, **options: Any) -> None:
+        # before the base class starts to serve
+        self._service = service
+        self._limit = max_message_bytes
+        super().__init__(**options)
+
+    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
+        """Answers one control message."""
+        doing = f"call {action.type}"
+        with answering(doing):
+            message = decode(memoryview(action.body), doing=doing, limit=self._limit)
+            reply = self._service.call(action.type, message)
+            return [encode(reply, doing=doing, limit=self._limit)]
+
+    def do_put(
+        self,
+        context: flight.ServerCallContext,
+        descriptor: flight.FlightDescriptor,
+        reader: flight.MetadataRecordBatchReader,
+        writer: flight.FlightMetadataWriter,
+    ) -> None:
+        """Lets the service consume a stream, and replies."""
+        with answering("receive"):
+            stream = _name_in(descriptor)
+        doing = f"receive {stream}"
+        with answering(doing):
+            batches = BatchReader(reader, peer=_peer_name(context.peer()), doing=doing)
+            reply = self._service.receive(stream, batches)
+            if not batches.complete:
+                raise stopped_early(reply, doing=doing)
+            writer.write(encode(reply, doing=doing, limit=self._limit))
+
+    def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
+        """Starts a stream that the client draws."""
+        with answering("send"):
+            stream = _text(ticket.ticket)
+            batches = self._service.send(stream)
+            return flight.GeneratorStream(batches.schema, _sending(batches, f"send {stream}"))
+
+    def _refuse(self, *_details: Any) -> NoReturn:
+        # methods and streams are known by name; pyarrow's own refusal would send a stack trace
+        raise flight.FlightServerError("not served")
+
+    list_flights = list_actions = get_flight_info = get_schema = do_exchange = _refuse
+
+
+def _sending(batches: Batches, doing: str) -> Iterator[pyarrow.RecordBatch]:
+    with answering(doing):
+        yield from batches
+
+
+def _peer_name(peer: str) -> str:
+    # gRPC says "ipv4:10.0.0.1:80" or "ipv6:%5B::1%5D:80"
+    return unquote(peer.partition(":")[2])
+
+
+def _name_in(descriptor: flight.FlightDescriptor) -> str:
+    path = descriptor.path
+    if not path or len(path) != 1:
+        raise InvalidMessage("receive", "a stream has a name of one part")
+    return _text(path[0])
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidMessage("stream", "its name is not UTF-8") from None

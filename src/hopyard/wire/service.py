@@ -1,0 +1,98 @@
+"""What a server serves."""
+
+# ruff: noqa: ARG002 -- the defaults of Service refuse whatever they are given
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import pyarrow
+from pyarrow import flight
+
+from hopyard.errors import InvalidMessage, PeerGone, UnknownMethod
+from hopyard.wire.message import Json
+
+END_OF_STREAM = b"end"
+"""Last message of a complete stream. gRPC ends a stream the same way whether its sender was done or
+died, so that only an explicit end tells the two apart."""
+
+
+class Batches(Protocol):
+    """Record batches of one schema, such as a `pyarrow.RecordBatchReader`."""
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The schema of every batch."""
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]: ...
+
+
+class BatchReader:
+    """The record batches that a client pours, as they arrive.
+
+    Iteration takes one batch at a time off the wire: a slow consumer slows the client down. A consumer
+    may stop at any batch; the client then stops pouring and gets the reply of the service.
+    """
+
+    def __init__(self, reader: flight.MetadataRecordBatchReader, *, peer: str, doing: str) -> None:
+        self._reader = reader
+        self._peer = peer
+        self._doing = doing
+        self._complete = False
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The schema of every batch."""
+        return self._reader.schema
+
+    @property
+    def complete(self) -> bool:
+        """Whether the client has poured everything and it has all been read."""
+        return self._complete
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yields the batches.
+
+        Raises:
+            PeerGone: The client went away before it was done.
+            InvalidMessage: What came is not a record batch.
+        """
+        while not self._complete:
+            chunk = self._next_chunk()
+            if chunk.data is not None:
+                yield chunk.data
+            elif chunk.app_metadata is not None and chunk.app_metadata.to_pybytes() == END_OF_STREAM:
+                self._complete = True
+
+    def _next_chunk(self) -> flight.FlightStreamChunk:
+        try:
+            chunk = self._reader.read_chunk()
+            if chunk.data is not None:
+                chunk.data.validate()
+        except StopIteration:
+            raise PeerGone(self._peer, self._doing, "the stream broke off before its end") from None
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InvalidMessage(self._doing, f"not a record batch: {error}") from None
+        return chunk
+
+
+class Service(Protocol):
+    """The methods and streams behind a `WireServer`.
+
+    Subclass it and override what is served; the rest answers `UnknownMethod`. Methods run in threads of
+    the server, several at a time. What they raise reaches the client as `RemoteError` with the type and
+    the text, and the log of this process with its stack trace.
+    """
+
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Returns the answer to a control message."""
+        raise UnknownMethod(method)
+
+    def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
+        """Consumes what a client pours into `stream` and returns the final reply."""
+        raise UnknownMethod(stream)
+
+    def send(self, stream: str) -> Batches:
+        """Returns the batches of `stream`, which the client draws one at a time."""
+        raise UnknownMethod(stream)
