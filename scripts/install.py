@@ -34,7 +34,7 @@ def main(level: str) -> None:
         began = time.monotonic()
         say(f"installing {what}; the first time this takes minutes")
         for arguments in steps:
-            run(PYTHON, "-m", "pip", "install", "--quiet", "-c", "constraints.txt", *arguments)
+            run(PYTHON, "-m", "pip", "install", "-qq", "-c", "constraints.txt", *arguments)
         say(f"done in {time.monotonic() - began:.0f} s")
 
 

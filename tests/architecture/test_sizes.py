@@ -1,0 +1,47 @@
+"""Modules and functions stay small enough to be read in one go."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.unit
+
+MODULE_LINES = 350
+FUNCTION_LINES = 60
+NESTED_LINES = 12
+
+LONG_MODULES = {
+    "src/hopyard/errors.py": "a list of all error classes, each a few lines; nobody reads it top to bottom",
+}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def nested(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for outer in ast.walk(tree):
+        if isinstance(outer, FUNCTIONS):
+            yield from (node for node in ast.walk(outer) if isinstance(node, FUNCTIONS) and node is not outer)
+
+
+def test_modules_are_short(source):
+    long = {module.path: len(module.text.splitlines()) for module in source}
+    assert {p: n for p, n in long.items() if n > MODULE_LINES and p not in LONG_MODULES} == {}
+
+
+def test_functions_are_short(source):
+    functions = [(m, node) for m in source for node in ast.walk(m.tree) if isinstance(node, FUNCTIONS)]
+    assert [f"{m.at(f)} {f.name}: {lines(f)}" for m, f in functions if lines(f) > FUNCTION_LINES] == []
+
+
+def test_nested_functions_are_tiny(source):
+    functions = [(module, node) for module in source for node in nested(module.tree)]
+    assert [f"{m.at(f)} {f.name}: {lines(f)}" for m, f in functions if lines(f) > NESTED_LINES] == []
