@@ -1,0 +1,1 @@
+"""The ``hopyard`` command: one module per subcommand, and the only place of the library that prints."""

@@ -1,0 +1,154 @@
+"""Output of the command: rich on a terminal, plain aligned lines into a pipe.
+
+Plain output is never cut, wrapped or coloured, so that it can be searched and cut by other programs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+GAP = "  "
+ENDLESS = 1_000_000  # columns; to measure what would be needed
+
+
+def terminal(*, stderr: bool = False) -> Console | None:
+    """Returns the terminal that standard output (or error) is, or None where it is a file or a pipe."""
+    from rich.console import Console
+
+    # made anew each time: standard output may have been redirected meanwhile
+    console = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    return console if console.is_terminal else None
+
+
+def line(text: str = "", *, style: str | None = None) -> None:
+    """Prints a line as it is."""
+    console = terminal()
+    if console is None:
+        sys.stdout.write(f"{text}\n")
+    else:
+        console.print(text, style=style, soft_wrap=True)
+
+
+def raw(text: str) -> None:
+    """Writes text that brings its own line breaks, at once: somebody may be following it."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def error(text: str) -> None:
+    """Prints what went wrong to standard error."""
+    _to_stderr("error: ", text, style="bold red")
+
+
+def warning(text: str) -> None:
+    """Prints something to look at to standard error."""
+    _to_stderr("warning: ", text, style="bold yellow")
+
+
+def note(text: str) -> None:
+    """Prints what is going on to standard error, where it does not mix with results."""
+    _to_stderr("", text, style="")
+
+
+def busy(text: str) -> AbstractContextManager[object]:
+    """Shows on a terminal that something is being done, while open."""
+    console = terminal()
+    return nullcontext() if console is None else console.status(text)
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Mapping[str, str] | None = None
+) -> None:
+    """Prints rows under headings.
+
+    On a terminal too narrow for the table, each row becomes a block: its first cell on a line of its own, the
+    others below it.
+
+    Args:
+        headings: One for each column.
+        rows: The cells; line breaks in them become spaces.
+        styles: The rich style of cells with a certain text.
+    """
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    console = terminal()
+    if console is None:
+        sys.stdout.writelines(f"{text}\n" for text in aligned([headings, *cells]))
+        return
+    wide = _rich_table(headings, cells, styles or {})
+    if console.measure(wide, options=console.options.update(width=ENDLESS)).maximum <= console.width:
+        console.print(wide)
+    else:
+        console.print(*_blocks(cells, styles or {}), sep="\n")
+
+
+def report(rows: Sequence[Sequence[str]], *, styles: Mapping[str, str]) -> None:
+    """Prints rows without headings, whose last cell is a sentence that a terminal may wrap.
+
+    Args:
+        rows: The cells.
+        styles: The rich style of cells with a certain text.
+    """
+    console = terminal()
+    if console is None:
+        sys.stdout.writelines(f"{text}\n" for text in aligned(rows))
+        return
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, len(GAP), 0, 0))
+    for column in range(len(rows[0])):
+        grid.add_column(no_wrap=column < len(rows[0]) - 1, overflow="fold")
+    _add_rows(grid, rows, styles)
+    console.print(grid)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns rows as lines whose columns start at the same place."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> Table:
+    from rich.table import Table
+
+    result = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
+    for heading in headings:
+        result.add_column(heading, no_wrap=True)
+    _add_rows(result, rows, styles)
+    return result
+
+
+def _add_rows(target: Table, rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> None:
+    from rich.text import Text
+
+    for row in rows:
+        target.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
+
+
+def _blocks(rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> list[object]:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    blocks: list[object] = []
+    for first, *others in rows:
+        blocks.append(Text(first, style="bold", overflow="fold"))
+        parts = [Text(cell, style=styles.get(cell, "")) for cell in others if cell]
+        blocks.append(Padding(Text(GAP).join(parts), (0, 0, 0, len(GAP))))
+    return blocks
+
+
+def _to_stderr(label: str, text: str, *, style: str) -> None:
+    console = terminal(stderr=True)
+    if console is None:
+        sys.stderr.write(f"{label}{text}\n")
+    else:
+        console.print(label, style=style, end="")
+        console.print(text, soft_wrap=True)
