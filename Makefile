@@ -3,6 +3,7 @@
 PYTHON ?= python3
 LANE ?=
 ARGS ?=
+TIMES ?= 10
 
 BIN := .venv/bin
 # quick tests first; the folders that hold the others, whatever they are called, after them
@@ -36,6 +37,15 @@ check: .venv/.dev-ready ## Lint, format, types and layers
 	@echo "check: ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "check: mypy" && $(BIN)/mypy
 	@echo "check: layers" && $(BIN)/lint-imports
+
+bench: .venv/.dev-ready java ## Run the benchmarks, one after the other
+	@for each in $(sort $(wildcard benchmarks/bench_*.py)); do echo "bench: $$each"; $(BIN)/python $$each || exit 1; done
+
+soak: .venv/.dev-ready java ## Run the lanes that start and kill processes TIMES times, up to the first failure
+	@for round in $$(seq $(TIMES)); do \
+	    echo "soak: round $$round of $(TIMES)"; \
+	    $(BIN)/python -m pytest -q -x -m "$(or $(LANE),cluster or spark)" $(ARGS) || exit 1; \
+	done
 
 clean: ## Remove .venv, caches and build output
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
