@@ -46,13 +46,13 @@ def dump(call: Callable[[], Any], *, user: Call) -> bytes:
     Raises:
         NotPicklable: Something that the function reaches cannot travel; the error names it.
     """
-    try:
-        with _by_value(user.function):
+    with _by_value(user.function):
+        try:
             return bytes(cloudpickle.dumps(call))
-    except Exception as error:
-        # whatever an object's own __reduce__ raises is the user's to see, with the name of the variable
-        culprit = next(_culprits(user), f"the function {user.name!r} itself")
-        raise NotPicklable(culprit, user.name, f"{type(error).__name__}: {error}") from error
+        except Exception as error:
+            # whatever an object's own __reduce__ raises is the user's to see, with the name of the variable
+            culprit = next(_culprits(user), f"the function {user.name!r} itself")
+            raise NotPicklable(culprit, user.name, f"{type(error).__name__}: {error}") from error
 
 
 def load(payload: bytes) -> Callable[[], Any]:

@@ -34,8 +34,10 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
 
 
 def _spark_backend(spark: SparkSession | SparkContext | None) -> Backend:
-    from hopyard.cluster.spark import SparkBackend
-
     if spark is None:
         raise NoActiveSpark
-    return SparkBackend(getattr(spark, "sparkContext", spark))
+    from pyspark.sql import SparkSession
+
+    from hopyard.cluster.spark import SparkBackend
+
+    return SparkBackend(spark.sparkContext if isinstance(spark, SparkSession) else spark)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.backend import Backend, Group
+from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask, driver_search_path
 from hopyard.cluster.outcome import Outcome, failure
 from hopyard.cluster.payload import dump
 from hopyard.cluster.plan import Plan
 from hopyard.store import Project
-from hopyard.tracking import NodeState, RunState, RunWriter
+from hopyard.tracking import NodeState, RunId, RunState, RunWriter
 from hopyard.training.application import application_id
 from hopyard.training.backends import resolve
 from hopyard.training.call import bind
-from hopyard.training.recorded import recorded
 from hopyard.training.result import RunResult
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOK_SECONDS = 1.0
+LONGEST_VALUE = 200
 
 
 def launch(
@@ -63,7 +64,7 @@ def launch(
     plan = Plan.of(nodes)
     where = resolve(backend, spark)
     project = project or Project.open()
-    writer = RunWriter.begin(
+    run = RunWriter.begin(
         project,
         app_id=application_id(where),
         kind=kind,
@@ -71,26 +72,27 @@ def launch(
         nodes=plan.size,
         backend=where.name,
     )
+    with run, Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)):
+        values = collect(wait(where.start(node_tasks(plan, run.id, project, payload))))
+        run.finish(RunState.FINISHED, value=repr(values[0])[:LONGEST_VALUE])
+    folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
+    return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=values, logdir=project.url(folder))
+
+
+def node_tasks(plan: Plan, run_id: RunId, project: Project, payload: bytes) -> list[NodeTask]:
+    """Returns what each node of a plan is to be given."""
     search_path = driver_search_path()
-    tasks = [
+    return [
         NodeTask(
             node=node,
             size=plan.size,
-            run_id=writer.run_id,
+            run_id=run_id,
             project=project,
             payload=payload,
             search_path=search_path,
         )
         for node in plan.nodes
     ]
-    with recorded(writer):
-        values = collect(wait(where.start(tasks)))
-    return RunResult(
-        run_id=str(writer.run_id),
-        state=RunState.FINISHED,
-        values=values,
-        logdir=project.url(writer.paths.folder),
-    )
 
 
 def wait(group: Group) -> tuple[Outcome, ...]:

@@ -1,0 +1,218 @@
+"""What every backend promises, as a test suite: subclass `BackendContract` and give it a backend."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pytest
+
+from hopyard import NodeContext, Project, launch
+from hopyard.cluster.backend import Backend
+from hopyard.errors import NodeFailed
+from hopyard.tracking import RunReader, RunState, find_run
+
+
+def square(x: int) -> int:
+    """Returns a value that depends on an argument."""
+    return x * x
+
+
+def rank_and_size(ctx: NodeContext) -> tuple[int, int, str]:
+    """Returns who the node is."""
+    return ctx.rank, ctx.size, ctx.role
+
+
+def speak() -> None:
+    """Writes to both streams."""
+    sys.stdout.write("to stdout, ünïcode\n")
+    sys.stderr.write("to stderr\n")
+
+
+def report_metrics(ctx: NodeContext) -> None:
+    """Reports a metric over three steps."""
+    for step in range(3):
+        ctx.report(step, loss=1.0 / (step + 1))
+
+
+def leave_a_file(ctx: NodeContext) -> None:
+    """Writes a file into the log folder, in a folder of its own."""
+    folder = Path(ctx.logdir) / "sub"
+    folder.mkdir()
+    (folder / f"left-by-{ctx.rank}.txt").write_text("kept")
+
+
+def clobber_the_record(ctx: NodeContext) -> None:
+    """Writes a file that has the name of a file of ours."""
+    (Path(ctx.logdir) / "run.json").write_text("mine")
+
+
+def fail_on_rank_1(ctx: NodeContext) -> int:
+    """Fails on the second node only."""
+    sys.stdout.write("about to divide\n")
+    return 1 // (1 - ctx.rank)
+
+
+def quit_with_code_3() -> None:
+    """Leaves by sys.exit."""
+    sys.exit(3)
+
+
+def quit_with_code_0() -> None:
+    """Leaves by sys.exit without complaint."""
+    sys.exit(0)
+
+
+def return_a_lock() -> object:
+    """Returns what cannot be pickled."""
+    return threading.Lock()
+
+
+def pid() -> int:
+    """Returns the process id."""
+    return os.getpid()
+
+
+def kill_itself() -> None:
+    """Dies as from the out-of-memory killer."""
+    sys.stdout.write("last words\n")
+    sys.stdout.flush()
+    os.kill(os.getpid(), 9)
+
+
+def vanish_with_code_0() -> None:
+    """Leaves behind Python's back."""
+    os._exit(0)
+
+
+class BackendContract(ABC):
+    """The behaviour that a user may rely on, whatever runs the nodes."""
+
+    in_child_processes = True
+
+    @pytest.fixture
+    @abstractmethod
+    def backend(self) -> Backend:
+        """The backend under test."""
+
+    @pytest.fixture
+    def project(self) -> Project:
+        """The project that runs go to."""
+        return Project.open()
+
+    def test_the_value_of_the_function_comes_back(self, backend: Backend) -> None:
+        """A function's value comes back, and the run is FINISHED."""
+        result = launch(square, {"x": 7}, backend=backend)
+        assert (result.value, result.state) == (49, RunState.FINISHED)
+
+    def test_positional_arguments_arrive(self, backend: Backend) -> None:
+        """A tuple of arguments is passed by position."""
+        assert launch(square, (5,), backend=backend).value == 25
+
+    def test_values_come_in_rank_order(self, backend: Backend) -> None:
+        """Each node knows its rank, and its value has that place."""
+        result = launch(rank_and_size, nodes=2, backend=backend)
+        assert result.values == ((0, 2, "chief"), (1, 2, "worker"))
+
+    def test_a_closure_travels_by_value(self, backend: Backend) -> None:
+        """A nested function may use what surrounds it."""
+        offset = 40
+
+        def add(x: int) -> int:
+            return x + offset
+
+        assert launch(add, (2,), backend=backend).value == 42
+
+    def test_output_is_kept_in_the_log(self, backend: Backend, project: Project) -> None:
+        """Both output streams are in the run's log, line by line."""
+        result = launch(speak, backend=backend)
+        lines = list(RunReader(project, result.run_id).log())
+        assert "to stdout, ünïcode" in lines
+        assert "to stderr" in lines
+
+    def test_metrics_are_kept_in_order(self, backend: Backend, project: Project) -> None:
+        """What a function reports can be read afterwards."""
+        result = launch(report_metrics, backend=backend)
+        points = RunReader(project, result.run_id).metrics("loss")
+        assert [(point.step, point.value) for point in points] == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+
+    def test_files_in_the_logdir_are_kept_per_node(self, backend: Backend, project: Project) -> None:
+        """The chief's files are in the run's folder, the others' in one folder per node."""
+        result = launch(leave_a_file, nodes=2, backend=backend)
+        folder = project.relative(result.logdir)
+        assert project.read(f"{folder}/sub/left-by-0.txt") == b"kept"
+        assert project.read(f"{folder}/node.1/sub/left-by-1.txt") == b"kept"
+
+    def test_a_file_with_one_of_our_names_is_kept_under_another(
+        self, backend: Backend, project: Project
+    ) -> None:
+        """A user's run.json neither replaces ours nor gets lost."""
+        result = launch(clobber_the_record, backend=backend)
+        assert project.read(f"{project.relative(result.logdir)}/run.json.user") == b"mine"
+        assert RunReader(project, result.run_id).record().state is RunState.FINISHED
+
+    def test_a_failure_names_the_node_and_shows_traceback_and_output(self, backend: Backend) -> None:
+        """The error of a failed node says all that a user needs."""
+        with pytest.raises(NodeFailed) as caught:
+            launch(fail_on_rank_1, nodes=2, backend=backend)
+        text = str(caught.value)
+        assert caught.value.rank == 1
+        assert "node 1 (worker)" in text
+        assert "ZeroDivisionError" in text
+        assert "in fail_on_rank_1" in text
+        assert "about to divide" in text
+
+    def test_a_failure_is_recorded(self, backend: Backend, project: Project) -> None:
+        """The run is FAILED in the project, and each node's outcome can be read."""
+        with pytest.raises(NodeFailed):
+            launch(fail_on_rank_1, nodes=2, backend=backend, name="failing")
+        run = find_run(project, "failing")
+        assert run.record().state is RunState.FAILED
+        assert [outcome.state.value for outcome in run.outcomes()] == ["FINISHED", "FAILED"]
+
+    def test_exit_with_a_code_is_a_failure(self, backend: Backend) -> None:
+        """A function that calls sys.exit(3) has failed."""
+        with pytest.raises(NodeFailed, match=r"sys\.exit\(3\)"):
+            launch(quit_with_code_3, backend=backend)
+
+    def test_exit_with_code_0_is_a_return(self, backend: Backend) -> None:
+        """A function that calls sys.exit(0) has returned None."""
+        assert launch(quit_with_code_0, backend=backend).value is None
+
+    def test_a_value_that_cannot_be_pickled_is_told(self, backend: Backend) -> None:
+        """The error says that it is the return value."""
+        with pytest.raises(NodeFailed, match=r"return value \(a _thread\.lock\) cannot be pickled"):
+            launch(return_a_lock, backend=backend)
+
+    def test_the_environment_of_the_driver_is_left_alone(self, backend: Backend) -> None:
+        """Nothing of a node stays in the driver's environment."""
+        before = dict(os.environ)
+        launch(pid, backend=backend)
+        assert dict(os.environ) == before
+
+    def test_user_code_runs_in_a_process_of_its_own(self, backend: Backend) -> None:
+        """The function does not run in the driver, or it does where that is the point."""
+        assert (launch(pid, backend=backend).value != os.getpid()) is self.in_child_processes
+
+    def test_a_kill_is_told_in_words_with_the_last_output(self, backend: Backend) -> None:
+        """A process that dies by a signal fails with the signal's name and what it said last."""
+        self._needs_child_processes()
+        with pytest.raises(
+            NodeFailed, match=r"killed by signal 9 \(SIGKILL\), often the out-of-memory"
+        ) as caught:
+            launch(kill_itself, backend=backend)
+        assert "last words" in caught.value.tail
+
+    def test_leaving_with_code_0_before_the_end_is_a_failure(self, backend: Backend) -> None:
+        """Only a function that returned has succeeded."""
+        self._needs_child_processes()
+        with pytest.raises(NodeFailed, match="before the function returned"):
+            launch(vanish_with_code_0, backend=backend)
+
+    def _needs_child_processes(self) -> None:
+        if not self.in_child_processes:
+            pytest.skip("this backend runs user code in the driver's own process")
+

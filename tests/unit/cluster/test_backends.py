@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from hopyard.cluster.backend import Backend
+from hopyard.cluster.inline import InlineBackend
+from hopyard.cluster.processes import ProcessesBackend
+from hopyard.testing.backend_contract import BackendContract
+
+pytestmark = pytest.mark.unit
+
+
+class TestInline(BackendContract):
+    in_child_processes = False
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        return InlineBackend()
+
+
+class TestProcesses(BackendContract):
+    @pytest.fixture
+    def backend(self) -> Backend:
+        return ProcessesBackend()
