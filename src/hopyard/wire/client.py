@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 import pyarrow
@@ -16,6 +15,7 @@ from hopyard.wire.fault import Exchange, early_reply, error_of
 from hopyard.wire.message import MAX_MESSAGE_BYTES, Json, decode, encode
 from hopyard.wire.quiet import quiet_grpc
 from hopyard.wire.service import END_OF_STREAM
+from hopyard.wire.stream import BatchStream
 
 # How gRPC is to behave; the names are its own.
 _CHANNEL = [
@@ -67,9 +67,7 @@ class WireClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_details: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -178,41 +176,3 @@ class WireClient:
 
     def _options(self, exchange: Exchange) -> flight.FlightCallOptions:
         return flight.FlightCallOptions(timeout=exchange.seconds, headers=self._headers)
-
-
-class BatchStream:
-    """Record batches that a server sends, as they are drawn; leaving its context cancels the rest."""
-
-    def __init__(self, reader: flight.FlightStreamReader, exchange: Exchange) -> None:
-        self._reader = reader
-        self._exchange = exchange
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def schema(self) -> pyarrow.Schema:
-        """The schema of every batch."""
-        try:
-            return self._reader.schema
-        except (flight.FlightError, pyarrow.ArrowException) as error:
-            raise error_of(error, self._exchange) from None
-
-    def close(self) -> None:
-        """Tells the server to stop sending."""
-        self._reader.cancel()
-
-    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
-        while True:
-            try:
-                chunk = self._reader.read_chunk()
-            except StopIteration:
-                return
-            except (flight.FlightError, pyarrow.ArrowException) as error:
-                raise error_of(error, self._exchange) from None
-            yield chunk.data

@@ -99,7 +99,8 @@ def _connection_error(error: Exception, exchange: Exchange) -> HopyardError:
         return WireTimeout(peer, doing, exchange.seconds, exchange.setting)
     if isinstance(error, flight.FlightUnauthenticatedError):
         return NotAuthenticated(peer, doing)
-    if "CERTIFICATE_VERIFY_FAILED" in text:
+    # the two TLS libraries that pyarrow is built with write it differently
+    if "certificate verify failed" in text.lower().replace("_", " "):
         return PeerNotTrusted(peer, doing)
     return PeerGone(peer, doing, _gist(text))
 

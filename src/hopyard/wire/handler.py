@@ -15,6 +15,7 @@ from pyarrow import flight
 from hopyard.errors import InvalidMessage
 from hopyard.wire.fault import answering, stopped_early
 from hopyard.wire.message import decode, encode
+from hopyard.wire.running import RunningCalls
 from hopyard.wire.service import Batches, BatchReader, Service
 
 
@@ -41,12 +42,17 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         # before the base class starts to serve
         self._service = service
         self._limit = max_message_bytes
+        self._running = RunningCalls()
         super().__init__(**options)
+
+    def interrupt(self) -> int:
+        """Interrupts the service methods that are running and returns how many there are."""
+        return self._running.interrupt()
 
     def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
         """Answers one control message."""
         doing = f"call {action.type}"
-        with answering(doing):
+        with answering(doing), self._running.entered():
             message = decode(memoryview(action.body), doing=doing, limit=self._limit)
             reply = self._service.call(action.type, message)
             return [encode(reply, doing=doing, limit=self._limit)]
@@ -62,7 +68,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         with answering("receive"):
             stream = _name_in(descriptor)
         doing = f"receive {stream}"
-        with answering(doing):
+        with answering(doing), self._running.entered():
             batches = BatchReader(reader, peer=_peer_name(context.peer()), doing=doing)
             reply = self._service.receive(stream, batches)
             if not batches.complete:
@@ -73,19 +79,25 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         """Starts a stream that the client draws."""
         with answering("send"):
             stream = _text(ticket.ticket)
+        doing = f"send {stream}"
+        with answering(doing), self._running.entered():
             batches = self._service.send(stream)
-            return flight.GeneratorStream(batches.schema, _sending(batches, f"send {stream}"))
+            return flight.GeneratorStream(batches.schema, self._sending(batches, doing))
+
+    def _sending(self, batches: Batches, doing: str) -> Iterator[pyarrow.RecordBatch]:
+        remaining = iter(batches)
+        while True:
+            with answering(doing), self._running.entered():
+                batch = next(remaining, None)
+            if batch is None:
+                return
+            yield batch
 
     def _refuse(self, *_details: Any) -> NoReturn:
         # methods and streams are known by name; pyarrow's own refusal would send a stack trace
         raise flight.FlightServerError("not served")
 
     list_flights = list_actions = get_flight_info = get_schema = do_exchange = _refuse
-
-
-def _sending(batches: Batches, doing: str) -> Iterator[pyarrow.RecordBatch]:
-    with answering(doing):
-        yield from batches
 
 
 def _peer_name(peer: str) -> str:

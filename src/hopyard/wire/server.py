@@ -9,7 +9,6 @@ import secrets
 import socket
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import pyarrow
@@ -78,17 +77,15 @@ class WireServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_details: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Stops the server within `close_timeout` seconds; a second call does nothing.
 
-        New calls are refused at once. Calls under way get half of the time to finish, then their
-        connections are cut. A service method that still does not return is left to its thread, with a
-        warning in the log.
+        New calls are refused at once. Calls under way get half of the time to finish; then their
+        connections are cut and SystemExit is raised inside the service methods. A method that blocks
+        outside of Python and still does not return is left to its thread, with a warning in the log.
         """
         if not self._closing.acquire(blocking=False):
             return
@@ -101,6 +98,7 @@ class WireServer:
         closer.join(self._close_timeout / 2)
         if closer.is_alive():
             sever(self.endpoint.host, self.endpoint.port)
+            self._flight.interrupt()
             closer.join(self._close_timeout / 2)
         if closer.is_alive():
             _LOG.warning("%s closed while a service method was still running", self.endpoint.peer)

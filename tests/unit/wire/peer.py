@@ -23,9 +23,13 @@ BATCH = pyarrow.record_batch({"x": pyarrow.array(range(10_000), pyarrow.int64())
 class Endless(Service):
     """Says when it has begun, then never ends."""
 
+    def __init__(self) -> None:
+        self._never = threading.Event()
+
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
         say("in call")
-        threading.Event().wait()
+        while not self._never.wait(0.01):
+            pass
         return {}
 
     def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:

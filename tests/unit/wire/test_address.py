@@ -51,7 +51,7 @@ def test_a_peer_decides_by_the_route_to_it() -> None:
 
 
 def test_a_peer_that_cannot_be_found_is_an_error() -> None:
-    with pytest.raises(NoSuchAddress, match="no-such-host.invalid"):
+    with pytest.raises(NoSuchAddress, match=r"no-such-host\.invalid"):
         routable_address(peer="no-such-host.invalid", environ={})
 
 

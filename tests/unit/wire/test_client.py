@@ -146,9 +146,12 @@ def test_a_message_over_the_limit_is_not_sent(server: WireServer) -> None:
 
 
 def test_a_message_over_the_server_s_limit_is_refused_there() -> None:
-    with WireServer(Workshop(), address="127.0.0.1", max_message_bytes=100) as server:
-        with WireClient(server.endpoint) as client, pytest.raises(MessageTooLarge) as caught:
-            client.call("echo", {"x": "y" * 100})
+    with (
+        WireServer(Workshop(), address="127.0.0.1", max_message_bytes=100) as server,
+        WireClient(server.endpoint) as client,
+        pytest.raises(MessageTooLarge) as caught,
+    ):
+        client.call("echo", {"x": "y" * 100})
     assert caught.value.limit == 100
 
 
@@ -224,9 +227,11 @@ def test_a_receiver_that_fails_ends_the_pouring(client: WireClient) -> None:
 
 
 def test_pouring_past_the_deadline_names_its_setting(server: WireServer, workshop: Workshop) -> None:
-    with WireClient(server.endpoint, stream_timeout=0.3) as client:
-        with pytest.raises(WireTimeout, match="raise stream_timeout"):
-            client.put("count", BATCH.schema, itertools.repeat(BATCH))
+    with (
+        WireClient(server.endpoint, stream_timeout=0.3) as client,
+        pytest.raises(WireTimeout, match="raise stream_timeout"),
+    ):
+        client.put("count", BATCH.schema, itertools.repeat(BATCH))
     assert workshop.failed.wait(5)
 
 

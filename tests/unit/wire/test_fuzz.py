@@ -129,7 +129,7 @@ def test_the_library_s_own_client_gets_nothing_with_another_token(target: Target
         attempts = _attempts(client, options if token else flight.FlightCallOptions(timeout=5))
         for _ in range(LIBRARY_CALLS // 2 // len(attempts)):
             for attempt in attempts:
-                with pytest.raises(REFUSED, match="^no valid token"):
+                with pytest.raises(REFUSED, match=r"^no valid token"):
                     attempt()
     assert target.seen() == before
 
