@@ -1,18 +1,30 @@
 """What is remembered of runs: their records, the writers that keep them and the readers that show them."""
 
+from hopyard.tracking.catalog import RunListing, find_run, list_runs
+from hopyard.tracking.listing import Listing
+from hopyard.tracking.node_writer import NodeWriter
+from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
+from hopyard.tracking.writer import RunWriter
 
 __all__ = [
     "Direction",
+    "Listing",
     "MetricPoint",
     "NodeOutcome",
     "NodeState",
+    "NodeWriter",
     "RunId",
+    "RunListing",
+    "RunReader",
     "RunRecord",
     "RunState",
+    "RunWriter",
     "StudyRecord",
     "TrialRecord",
     "TrialState",
+    "find_run",
+    "list_runs",
 ]

@@ -1,0 +1,117 @@
+"""Which runs a project has, and which of them a user means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from hopyard.errors import AmbiguousRun, CorruptRecord, InvalidName, PathNotFound, RunNotFound
+from hopyard.store import Project
+from hopyard.tracking.listing import decode_all
+from hopyard.tracking.paths import run_paths
+from hopyard.tracking.reader import RunReader
+from hopyard.tracking.records import RunRecord
+from hopyard.tracking.runid import RunId, run_number
+
+LAST = "last"
+
+# A remote store takes milliseconds for each small read and serves many at a time.
+_THREADS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunListing:
+    """The runs of a project.
+
+    Attributes:
+        runs: Their records, newest first.
+        corrupt: What is wrong with those that could not be read.
+    """
+
+    runs: tuple[RunRecord, ...]
+    corrupt: tuple[CorruptRecord, ...]
+
+
+def list_runs(project: Project, *, limit: int | None = None) -> RunListing:
+    """Returns the runs of a project, newest first, with one read for each.
+
+    A run folder without a record is none of ours: an older program made it, or its driver was killed before
+    the run began.
+
+    Args:
+        project: Where to look.
+        limit: How many runs at the most.
+    """
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        applications = pool.map(
+            partial(_runs_of_application, project, limit), _folders(project, project.layout.logs)
+        )
+        run_ids = [run_id for found in applications for run_id in found]
+        stored = pool.map(partial(_read_record, project), run_ids)
+        found = decode_all(RunRecord, (each for each in stored if each is not None))
+    newest = sorted(found, key=lambda run: (run.started, run.number), reverse=True)
+    return RunListing(runs=tuple(newest[:limit]), corrupt=found.corrupt)
+
+
+def find_run(project: Project, text: str) -> RunReader:
+    """Returns the run that a user means by `text`.
+
+    Args:
+        project: Where to look.
+        text: ``last`` for the newest run, an id, the end of an id, or a name.
+
+    Raises:
+        RunNotFound: No run answers to `text`.
+        AmbiguousRun: Several do.
+    """
+    run_id = _as_id(text)
+    if run_id is not None and project.exists(run_paths(project, run_id).record):
+        return RunReader(project, run_id)
+    listing = list_runs(project, limit=1 if text == LAST else None)
+    candidates = listing.runs if text == LAST else _matching(listing.runs, text)
+    if not candidates:
+        raise RunNotFound(text, project.path)
+    if len(candidates) > 1:
+        raise AmbiguousRun(text, tuple(f"{run.id} ({run.name})" for run in candidates))
+    return RunReader(project, candidates[0].id)
+
+
+def _as_id(text: str) -> RunId | None:
+    try:
+        return RunId.parse(text)
+    except InvalidName:
+        return None
+
+
+def _matching(runs: Sequence[RunRecord], text: str) -> Sequence[RunRecord]:
+    """Returns the runs that `text` names; whole parts of an id go before any end of it."""
+    exact = [run for run in runs if run.name == text or str(run.id).endswith(f"/{text}")]
+    return exact or [run for run in runs if text and str(run.id).endswith(text)]
+
+
+def _runs_of_application(project: Project, limit: int | None, app_id: str) -> list[RunId]:
+    run_ids: list[RunId] = []
+    for kind in _folders(project, project.layout.application(app_id)):
+        names = _folders(project, project.layout.kind(app_id, kind))
+        numbers = sorted((n for n in map(run_number, names) if n is not None), reverse=True)
+        # Within a kind numbers grow with time, so none but these can be among the newest.
+        run_ids += (RunId(app_id, kind, number) for number in numbers[:limit])
+    return run_ids
+
+
+def _folders(project: Project, folder: str) -> Iterator[str]:
+    try:
+        entries = project.list(folder)
+    except PathNotFound:
+        return
+    yield from (entry.name for entry in entries if entry.is_dir)
+
+
+def _read_record(project: Project, run_id: RunId) -> tuple[str, bytes] | None:
+    path = run_paths(project, run_id).record
+    try:
+        return path, project.read(path)
+    except PathNotFound:
+        return None

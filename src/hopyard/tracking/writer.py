@@ -1,0 +1,181 @@
+"""The record of a run, kept up to date by the driver from the run's first moment to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from types import TracebackType
+from typing import Self
+
+from hopyard.errors import AlreadyExists, PathNotFound, RunEnded
+from hopyard.store import Project
+from hopyard.tracking.codec import encode_file
+from hopyard.tracking.jsonvalue import Json
+from hopyard.tracking.paths import run_paths
+from hopyard.tracking.records import RunRecord
+from hopyard.tracking.runid import RunId, run_number
+from hopyard.tracking.states import RunState
+
+_ENDS = (RunState.FINISHED, RunState.FAILED, RunState.KILLED)
+
+
+class RunWriter:
+    """Keeps ``run.json`` of one run; the only writer of that file.
+
+    As a context manager it ends the run whatever happens: FINISHED, FAILED with the exception's text, or KILLED
+    for what is not an `Exception` (the user's Ctrl-C). Methods may be called from several threads.
+    """
+
+    def __init__(
+        self, project: Project, record: RunRecord, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Takes over a record that `begin` has created."""
+        self._project = project
+        self._record = record
+        self._clock = clock
+        # A heartbeat thread must not write RUNNING over the end that another thread is writing.
+        self._lock = threading.Lock()
+
+    @classmethod
+    def begin(
+        cls,
+        project: Project,
+        *,
+        app_id: str,
+        kind: str,
+        name: str,
+        nodes: int,
+        backend: str,
+        description: str = "",
+        user: str | None = None,
+        heartbeat_seconds: float = 10.0,
+        details: Mapping[str, Json] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Self:
+        """Returns the writer of a new run, which has the next free number and is RUNNING in the project.
+
+        Drivers that begin at the same moment get different numbers.
+        """
+        now = clock()
+        draft = RunRecord(
+            id=RunId(app_id, kind, _next_number(project, app_id, kind)),
+            name=name,
+            description=description,
+            state=RunState.RUNNING,
+            backend=backend,
+            nodes=nodes,
+            user=_current_user() if user is None else user,
+            version=_version(),
+            started=now,
+            updated=now,
+            heartbeat_seconds=heartbeat_seconds,
+            details=dict(details or {}),
+        )
+        return cls(project, _create(project, draft), clock=clock)
+
+    @property
+    def id(self) -> RunId:
+        """Which run this is."""
+        return self._record.id
+
+    @property
+    def record(self) -> RunRecord:
+        """The record as last written."""
+        return self._record
+
+    def heartbeat(self) -> None:
+        """Tells readers that the driver is alive; after the end of the run it does nothing."""
+        with self._lock:
+            if self._record.state is RunState.RUNNING:
+                self._put(dataclasses.replace(self._record, updated=self._clock()))
+
+    def poll(self) -> None:
+        """Sends a heartbeat if one is due; cheap enough to call often."""
+        if self._clock() - self._record.updated >= self._record.heartbeat_seconds:
+            self.heartbeat()
+
+    def finish(self, state: RunState, *, error: str | None = None, value: str | None = None) -> None:
+        """Ends the run.
+
+        Args:
+            state: FINISHED, FAILED or KILLED.
+            error: Summary of what went wrong.
+            value: Printed form of what the training function returned.
+
+        Raises:
+            RunEnded: The run has ended before.
+        """
+        if state not in _ENDS:
+            raise ValueError(f"a run ends FINISHED, FAILED or KILLED, not {state.value}")
+        with self._lock:
+            if self._record.state is not RunState.RUNNING:
+                raise RunEnded(str(self.id), self._record.state.value)
+            now = self._clock()
+            ended = dataclasses.replace(
+                self._record, state=state, ended=now, updated=now, error=error, value=value
+            )
+            self._put(ended)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._record.state is not RunState.RUNNING:
+            return
+        if error is None:
+            self.finish(RunState.FINISHED)
+        else:
+            state = RunState.FAILED if isinstance(error, Exception) else RunState.KILLED
+            self.finish(state, error=_summary(error))
+
+    def _put(self, record: RunRecord) -> None:
+        self._project.put(run_paths(self._project, record.id).record, encode_file(record))
+        self._record = record
+
+
+def _create(project: Project, draft: RunRecord) -> RunRecord:
+    """Stores `draft` under its number, or the first later one that nobody has taken meanwhile."""
+    while True:
+        try:
+            project.create(run_paths(project, draft.id).record, encode_file(draft))
+        except AlreadyExists:
+            draft = dataclasses.replace(draft, id=dataclasses.replace(draft.id, number=draft.number + 1))
+        else:
+            return draft
+
+
+def _next_number(project: Project, app_id: str, kind: str) -> int:
+    """Returns the number after the highest; folders without a record count, they may be older programs'."""
+    try:
+        entries = project.list(project.layout.kind(app_id, kind))
+    except PathNotFound:
+        return 1
+    return max((run_number(entry.name) or 0 for entry in entries), default=0) + 1
+
+
+def _summary(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _current_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # Containers run under numbers that no password file knows.
+        return str(os.getuid())
+
+
+def _version() -> str:
+    try:
+        return metadata.version("hopyard")
+    except metadata.PackageNotFoundError:
+        # Shipped as a bare archive, as Spark's --py-files does.
+        return "unknown"
