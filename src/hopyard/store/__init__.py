@@ -1,0 +1,21 @@
+"""Where files live: a project folder in any store, with atomic files and write-once segments."""
+
+from hopyard.store.filesystem import Entry, FileSystem
+from hopyard.store.layout import Layout, RunPaths, trial_name
+from hopyard.store.project import Project
+from hopyard.store.segments import Segment, SegmentWriter, read_segments
+from hopyard.store.sync import FolderSync, SyncReport
+
+__all__ = [
+    "Entry",
+    "FileSystem",
+    "FolderSync",
+    "Layout",
+    "Project",
+    "RunPaths",
+    "Segment",
+    "SegmentWriter",
+    "SyncReport",
+    "read_segments",
+    "trial_name",
+]

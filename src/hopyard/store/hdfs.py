@@ -1,0 +1,155 @@
+"""HDFS over its own protocol, without a JVM."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
+
+from hdfs_native import Client, FileStatus, WriteOptions
+
+from hopyard.errors import AlreadyExists, IsAFolder, NotAFolder, PathNotFound, StoreFailed
+from hopyard.store.filesystem import Entry, name_of
+from hopyard.store.hadoop import HadoopStore, hadoop_error
+from hopyard.store.location import Location
+
+_CLIENT_ARGUMENTS = ("config_dir", "kerberos_principal", "kerberos_keytab", "kerberos_cache")
+# The client knows few Java exceptions; it shows the others in this form.
+_RPC_ERROR = re.compile(r'RPCError\("(?P<java_class>[\w.$]+)", "(?P<message>.*?)(\\n|"\)$)', re.DOTALL)
+
+
+class HdfsStore(HadoopStore):
+    """A `FileSystem` on HDFS.
+
+    Not through fsspec: the client's wrapper for it reads names as URLs and so loses ``?`` and ``#``.
+    """
+
+    def __init__(self, client: Client, base: str) -> None:
+        self._client = client
+        self._base = base
+        self._process = os.getpid()
+
+    def __del__(self) -> None:
+        # The threads of the client did not come along in a fork, and dropping the client there would wait
+        # for them for ever. One more reference keeps it until the process ends.
+        if self._process != os.getpid():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
+
+    @classmethod
+    def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
+        """Returns the file system of a NameNode.
+
+        A URL without a host means the ``fs.defaultFS`` of the Hadoop configuration.
+
+        Args:
+            location: A place in it.
+            options: ``config_dir`` and ``kerberos_…`` as the client takes them; all others are Hadoop
+                settings such as ``dfs.replication``.
+        """
+        settings = {key: _setting(value) for key, value in options.items() if key not in _CLIENT_ARGUMENTS}
+        arguments = {key: str(options[key]) for key in _CLIENT_ARGUMENTS if key in options}
+        with _errors(str(location)):
+            client = Client(location.base if location.authority else None, settings, **arguments)
+        return cls(client, location.base)
+
+    def read(self, path: str) -> Iterator[bytes]:
+        """See `FileSystem.read`."""
+        with self._errors(path):
+            try:
+                reader = self._client.read(path)
+            except FileNotFoundError as error:
+                # Also the answer for folders.
+                raise (IsAFolder if self._is_folder(path) else PathNotFound)(self._url(path)) from error
+            yield from reader.read_range_stream(0, len(reader))
+
+    def info(self, path: str) -> Entry:
+        """See `FileSystem.info`."""
+        with self._errors(path):
+            return _entry(self._client.get_file_info(path))
+
+    def list(self, path: str) -> Iterable[Entry]:
+        """See `FileSystem.list`."""
+        with self._errors(path):
+            entries = [_entry(status) for status in self._client.list_status(path)]
+        if len(entries) == 1 and entries[0].path == path:
+            raise NotAFolder(self._url(path))
+        return entries
+
+    def mkdir(self, path: str) -> None:
+        """See `FileSystem.mkdir`."""
+        try:
+            with self._errors(path):
+                self._client.mkdirs(path, create_parent=True)
+        except AlreadyExists as error:
+            raise NotAFolder(self._url(path)) from error
+
+    def remove(self, path: str, *, recursive: bool) -> None:
+        """See `FileSystem.remove`."""
+        with self._errors(path):
+            if not self._client.delete(path, recursive):
+                raise PathNotFound(self._url(path))
+
+    def _create(self, path: str, chunks: Iterable[bytes]) -> None:
+        with self._errors(path):
+            writer = self._client.create(path, WriteOptions(create_parent=True))
+        try:
+            for chunk in chunks:
+                with self._errors(path):
+                    writer.write(chunk)
+        finally:
+            with self._errors(path):
+                writer.close()
+
+    def _rename(self, source: str, target: str, *, replace: bool) -> None:
+        try:
+            with self._errors(target):
+                self._client.rename(source, target, replace)
+        except StoreFailed as error:
+            if self._is_folder(target):
+                raise AlreadyExists(self._url(target)) from error
+            raise
+
+    def _is_folder(self, path: str) -> bool:
+        try:
+            return self.info(path).is_dir
+        except PathNotFound:
+            return False
+
+    def _url(self, path: str) -> str:
+        return self._base + path
+
+    def _errors(self, path: str) -> contextlib.AbstractContextManager[None]:
+        return _errors(self._url(path))
+
+
+@contextlib.contextmanager
+def _errors(url: str) -> Iterator[None]:
+    """Turns the client's errors into ours; those that are ours already pass."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise error if isinstance(error, PathNotFound) else PathNotFound(url) from error
+    except FileExistsError as error:
+        raise error if isinstance(error, AlreadyExists) else AlreadyExists(url) from error
+    except RuntimeError as error:
+        match = _RPC_ERROR.match(str(error))
+        if match is None:
+            raise StoreFailed(url, str(error)) from error
+        raise hadoop_error(match["java_class"], url, match["message"]) from error
+
+
+def _entry(status: FileStatus) -> Entry:
+    return Entry(
+        name=name_of(status.path),
+        path=status.path,
+        size=status.length,
+        is_dir=status.isdir,
+        modified=status.modification_time / 1000,
+    )
+
+
+def _setting(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

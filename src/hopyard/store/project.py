@@ -1,0 +1,326 @@
+"""A project: one folder in any store, and all that is done with the files in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from hopyard.errors import AlreadyExists, InvalidName, PathNotFound
+from hopyard.store import transfer
+from hopyard.store.defaults import default_name, default_options, default_root, variables
+from hopyard.store.filesystem import Entry, FileSystem, is_temporary
+from hopyard.store.layout import PROJECTS, Layout
+from hopyard.store.location import Location
+from hopyard.store.names import check_file, check_folder, check_name
+from hopyard.store.registry import connect, kind_of
+
+
+class Project:
+    """One folder ``<root>/Projects/<name>/`` in any store.
+
+    A project is a value: it pickles as its recipe and connects when it is first used, once in each
+    process. It may be shared by threads. Paths are relative to the project and separated by ``/``;
+    which names are allowed is the same on every store (see `hopyard.store.names`).
+
+    Attributes:
+        root: Local path or URL, without a trailing slash.
+        name: Name of the project.
+        layout: Where in the project things are.
+    """
+
+    def __init__(self, root: str, name: str, storage_options: Mapping[str, object] | None = None) -> None:
+        location = Location.parse(root)
+        kind_of(location)
+        self.name = check_name(name)
+        self.root = str(location) or "/"
+        self.layout = Layout()
+        self._options = dict(storage_options or {})
+        self._folder = replace(location, path=f"{location.path}/{PROJECTS}/{name}")
+        self._connection: tuple[int, FileSystem] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        root: str | None = None,
+        name: str | None = None,
+        *,
+        storage_options: Mapping[str, object] | None = None,
+    ) -> Project:
+        """Returns the project; nothing is made or asked of the store yet.
+
+        Args:
+            root: Local path or URL below which the projects are; the variable ``HOPYARD_ROOT`` or
+                ``~/.hopyard`` if not given.
+            name: The variable ``HOPYARD_PROJECT`` or the name of the user if not given.
+            storage_options: How to connect, in the words of the store; the variable
+                ``HOPYARD_STORAGE_OPTIONS`` (a JSON object) or nothing if not given.
+
+        Raises:
+            InvalidName: Root or name cannot be used.
+            UnsupportedStore: Nobody here speaks the protocol of the root.
+            InvalidSetting: ``HOPYARD_STORAGE_OPTIONS`` is not a JSON object.
+        """
+        if storage_options is None:
+            storage_options = default_options(os.environ)
+        return cls(root or default_root(os.environ), name or default_name(os.environ), storage_options)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Project, (self.root, self.name, self._options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Project):
+            return NotImplemented
+        return (self.root, self.name, self._options) == (other.root, other.name, other._options)
+
+    def __hash__(self) -> int:
+        return hash((self.root, self.name))
+
+    def __repr__(self) -> str:
+        # Without the storage options: they hold secrets.
+        return f"Project({self.root!r}, {self.name!r})"
+
+    def to_env(self) -> dict[str, str]:
+        """Returns environment variables that make this project the default of another process."""
+        return variables(self.root, self.name, self._options)
+
+    # --- paths ---
+
+    @property
+    def path(self) -> str:
+        """The project's folder with a trailing slash: a plain local path, or a URL."""
+        return f"{self._folder}/"
+
+    def url(self, relative: str = "") -> str:
+        """Returns where something in the project is: a plain local path, or a URL.
+
+        Raises:
+            InvalidName: The path leaves the project or cannot be held by every store.
+        """
+        checked = check_folder(relative)
+        return self.path + relative if checked else self.path
+
+    def relative(self, url: str) -> str:
+        """Returns the path in the project of something given as URL, as path from the root, or as relative path.
+
+        ``hdfs:///Projects/<name>/…``, without a host, is understood on every store: a project that moved
+        keeps its old paths.
+
+        Raises:
+            InvalidName: It is not in this project.
+        """
+        if not url.startswith("/") and "://" not in url:
+            return check_folder(url)
+        location = Location.parse(url)
+        for folder in self._spellings(location):
+            if location.path == folder:
+                return ""
+            if location.path.startswith(f"{folder}/"):
+                return check_file(location.path.removeprefix(f"{folder}/"))
+        raise InvalidName(url, f"it is not in the project {self.path}")
+
+    def _spellings(self, location: Location) -> list[str]:
+        here = (self._folder.protocol, self._folder.authority)
+        full = [self._folder.path] if (location.protocol, location.authority) == here else []
+        short = [f"/{PROJECTS}/{self.name}"] if not location.authority else []
+        return full + short
+
+    # --- single files ---
+
+    def put(self, relative: str, data: bytes) -> None:
+        """Writes a file, or replaces it: a reader sees the old or the new content, whole.
+
+        Raises:
+            InvalidName: The name cannot be used.
+            IsAFolder: There is a folder of that name.
+        """
+        self._files().write(self._inside(relative), [data], replace=True)
+
+    def create(self, relative: str, data: bytes) -> None:
+        """Writes a file that must not exist: of several at once, exactly one succeeds.
+
+        Raises:
+            InvalidName: The name cannot be used.
+            AlreadyExists: The path is taken.
+        """
+        self._files().write(self._inside(relative), [data], replace=False)
+
+    def read(self, relative: str) -> bytes:
+        """Returns the content of a file.
+
+        Raises:
+            PathNotFound: There is none.
+            IsAFolder: It is a folder.
+        """
+        return b"".join(self._files().read(self._inside(relative)))
+
+    # --- folders ---
+
+    def list(self, relative: str = "") -> list[Entry]:
+        """Returns the direct children of a folder, sorted by name.
+
+        Raises:
+            PathNotFound: There is no such folder.
+            NotAFolder: It is a file.
+        """
+        folder = check_folder(relative)
+        return sorted(self._children(folder), key=lambda entry: entry.name)
+
+    def walk(self, relative: str = "") -> Iterator[Entry]:
+        """Yields all files below a folder.
+
+        Raises:
+            PathNotFound: There is no such folder.
+            NotAFolder: It is a file.
+        """
+        for entry in self.list(relative):
+            if entry.is_dir:
+                yield from self._walk_if_there(entry.path)
+            else:
+                yield entry
+
+    def mkdir(self, relative: str) -> None:
+        """Makes a folder and those above it; it may exist already.
+
+        Raises:
+            NotAFolder: A file is in the way.
+        """
+        self._files().mkdir(self._path(check_folder(relative)))
+
+    # --- files and folders ---
+
+    def exists(self, relative: str = "") -> bool:
+        """Whether there is a file or a folder."""
+        return self._look(relative) is not None
+
+    def is_dir(self, relative: str = "") -> bool:
+        """Whether there is a folder."""
+        entry = self._look(relative)
+        return entry is not None and entry.is_dir
+
+    def info(self, relative: str = "") -> Entry:
+        """Returns size, kind and time of a file or folder.
+
+        Raises:
+            PathNotFound: There is nothing.
+        """
+        path = check_folder(relative)
+        return replace(self._files().info(self._path(path)), path=path)
+
+    def remove(self, relative: str, recursive: bool = False) -> None:  # noqa: FBT001, FBT002  as in os and fsspec
+        """Removes a file, an empty folder, or with `recursive` a folder and all that is in it.
+
+        Raises:
+            PathNotFound: There is nothing.
+            FolderNotEmpty: The folder holds something and `recursive` is off.
+        """
+        self._files().remove(self._path(check_file(relative.removesuffix("/"))), recursive=recursive)
+
+    def move(self, source: str, target: str, overwrite: bool = False) -> None:  # noqa: FBT001, FBT002  as above
+        """Gives a file or folder another path in the project.
+
+        Args:
+            source: What to move.
+            target: Its new path, not the folder to put it in.
+            overwrite: Let a file take the place of a file. A folder is never replaced.
+
+        Raises:
+            PathNotFound: There is no source.
+            AlreadyExists: The target is taken.
+            InvalidName: The target is inside the source, or not a valid name.
+        """
+        start, end = check_file(source.removesuffix("/")), check_file(target.removesuffix("/"))
+        if end.startswith(f"{start}/"):
+            raise InvalidName(target, f"{start} cannot be moved into itself")
+        if start == end:
+            entry = self.info(start)
+            if entry.is_dir or not overwrite:
+                raise AlreadyExists(self.url(end))
+            return
+        self._files().move(self._path(start), self._path(end), replace=overwrite)
+
+    # --- between the project and this machine ---
+
+    def copy_in(
+        self,
+        local: str | Path,
+        relative: str,
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> str:
+        """Copies a local file or folder into the project; returns its URL there.
+
+        Args:
+            local: File, or folder with all that is below it. Symbolic links are followed.
+            relative: Path of the copy, not the folder to put it in.
+            overwrite: Replace files that exist. Files that only the target has stay.
+            progress: Called with the bytes copied so far and the bytes in all.
+
+        Raises:
+            PathNotFound: There is no such local file.
+            AlreadyExists: The target is taken and `overwrite` is off.
+        """
+        target = self._path(check_file(relative.removesuffix("/")))
+        transfer.copy_in(self._files(), Path(local), target, overwrite=overwrite, progress=progress)
+        return self.url(relative)
+
+    def copy_out(
+        self,
+        relative: str,
+        local: str | Path,
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Path:
+        """Copies a file or folder of the project to this machine; returns where it is now.
+
+        Args:
+            relative: File or folder in the project.
+            local: Path of the copy, not the folder to put it in.
+            overwrite: Replace files that exist. Files that only the target has stay.
+            progress: Called with the bytes copied so far and the bytes in all.
+
+        Raises:
+            PathNotFound: There is no such file in the project.
+            AlreadyExists: The target is taken and `overwrite` is off.
+        """
+        source = self._path(check_folder(relative))
+        return transfer.copy_out(self._files(), source, Path(local), overwrite=overwrite, progress=progress)
+
+    # --- inside ---
+
+    def write_chunks(self, relative: str, chunks: Iterator[bytes], *, overwrite: bool) -> None:
+        """Writes a file from pieces, so that it may be larger than memory; as `put` or `create`."""
+        self._files().write(self._inside(relative), chunks, replace=overwrite)
+
+    def _files(self) -> FileSystem:
+        """The connection of this process: sockets and threads do not survive a fork."""
+        if self._connection is None or self._connection[0] != os.getpid():
+            self._connection = (os.getpid(), connect(self._folder, self._options))
+        return self._connection[1]
+
+    def _inside(self, relative: str) -> str:
+        return self._path(check_file(relative))
+
+    def _path(self, checked: str) -> str:
+        return f"{self._folder.path}/{checked}" if checked else self._folder.path
+
+    def _look(self, relative: str) -> Entry | None:
+        try:
+            return self.info(relative)
+        except PathNotFound:
+            return None
+
+    def _children(self, folder: str) -> Iterator[Entry]:
+        for entry in self._files().list(self._path(folder)):
+            if not is_temporary(entry.name):
+                yield replace(entry, path=f"{folder}/{entry.name}" if folder else entry.name)
+
+    def _walk_if_there(self, folder: str) -> Iterator[Entry]:
+        try:
+            yield from self.walk(folder)
+        except PathNotFound:
+            # Removed since its parent was listed: then there are no files in it.
+            return

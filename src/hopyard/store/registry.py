@@ -1,0 +1,69 @@
+"""Which kinds of store there are: protocol, adapter and what to install for it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hopyard.errors import MissingDependency, UnsupportedStore
+from hopyard.store.filesystem import FileSystem
+from hopyard.store.location import LOCAL, Location
+
+
+@dataclass(frozen=True, slots=True)
+class StoreKind:
+    """A row of the registry.
+
+    Attributes:
+        protocol: What a URL of this kind starts with.
+        module: Module of the adapter, imported when the first project of this kind is opened.
+        adapter: Class in that module, with a ``connect(location, options)``.
+        package: Third-party package that the module imports at its top; empty if there is none.
+        extra: Extra of Hopyard that installs the package.
+    """
+
+    protocol: str
+    module: str
+    adapter: str
+    package: str = ""
+    extra: str = ""
+
+
+KINDS = (
+    StoreKind(LOCAL, "hopyard.store.local", "LocalFileSystem"),
+    StoreKind("memory", "hopyard.store.memory", "MemoryStore"),
+    StoreKind("hdfs", "hopyard.store.hdfs", "HdfsStore", package="hdfs_native", extra="hdfs"),
+    StoreKind("webhdfs", "hopyard.store.webhdfs", "WebHdfsStore", package="requests", extra="webhdfs"),
+    StoreKind("s3", "hopyard.store.s3", "S3Store", package="s3fs", extra="s3"),
+)
+
+
+def kind_of(location: Location) -> StoreKind:
+    """Returns the row for a location.
+
+    Raises:
+        UnsupportedStore: No row has its protocol.
+    """
+    for kind in KINDS:
+        if kind.protocol == location.protocol:
+            return kind
+    raise UnsupportedStore(str(location), ", ".join(f"{kind.protocol}://" for kind in KINDS))
+
+
+def connect(location: Location, options: Mapping[str, object]) -> FileSystem:
+    """Returns the file system of a location.
+
+    Raises:
+        UnsupportedStore: Nobody here speaks its protocol.
+        MissingDependency: The package that speaks it is not installed.
+    """
+    kind = kind_of(location)
+    try:
+        module = importlib.import_module(kind.module)
+    except ModuleNotFoundError as error:
+        if error.name != kind.package:
+            raise
+        raise MissingDependency(kind.package, f"a project on {kind.protocol}://", kind.extra) from error
+    store: FileSystem = getattr(module, kind.adapter).connect(location, options)
+    return store

@@ -1,0 +1,159 @@
+"""Lines that grow while a run goes on, kept as numbered write-once files: no store appends for us."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from hopyard.errors import AlreadyExists, PathNotFound
+from hopyard.store.project import Project
+
+_SEGMENT = re.compile(r"(?P<number>\d{5,})(\.\w+)?")
+# A segment comes after this part of the time that the writer has lived: in 10 hours about 1,300 files.
+_PART_OF_AGE = 1 / 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One file of a sequence.
+
+    Attributes:
+        number: Its place, from 1. Numbers may be missing.
+        data: Whole lines, each with its newline.
+    """
+
+    number: int
+    data: bytes
+
+
+class SegmentWriter:
+    """Collects lines and writes them as segments ``00001.jsonl``, ``00002.jsonl``, … of a folder.
+
+    There is no thread inside: the owner calls `poll` from its loop, and that writes when it is time. Any
+    thread may append. A line that was handed over is kept until a segment with it is in the store: if the
+    store fails, the next flush tries again. A writer that follows another one on the same folder goes on
+    after its last number.
+
+    Args:
+        project: Where to write.
+        folder: Folder of this writer alone, relative to the project.
+        suffix: End of the file names.
+        clock: Seconds that only grow.
+        max_bytes: So many collected bytes make a segment at the next poll, whatever the time.
+        first_interval: Seconds between segments at first.
+        longest_interval: Seconds between segments at most; the interval grows with the age of the writer.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        folder: str,
+        suffix: str = ".jsonl",
+        clock: Callable[[], float] = time.monotonic,
+        max_bytes: int = 1 << 20,
+        first_interval: float = 1.0,
+        longest_interval: float = 30.0,
+    ) -> None:
+        self._project = project
+        self._folder = folder
+        self._suffix = suffix
+        self._clock = clock
+        self._max_bytes = max_bytes
+        self._first_interval = first_interval
+        self._longest_interval = longest_interval
+        self._started = self._flushed = clock()
+        self._lines: list[bytes] = []
+        self._bytes = 0
+        self._last_number: int | None = None
+        self._collecting = threading.Lock()
+        self._writing = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(self, line: bytes) -> None:
+        """Takes one line; its newline is added if it has none."""
+        whole = line if line.endswith(b"\n") else line + b"\n"
+        with self._collecting:
+            self._lines.append(whole)
+            self._bytes += len(whole)
+
+    def due(self) -> bool:
+        """Whether it is time to write what was collected."""
+        if not self._lines:
+            return False
+        return self._bytes >= self._max_bytes or self._clock() - self._flushed >= self._interval()
+
+    def poll(self) -> None:
+        """Writes what was collected, if it is time."""
+        if self.due():
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what was collected now; nothing if there is nothing."""
+        with self._writing:
+            with self._collecting:
+                lines = tuple(self._lines)
+            if lines:
+                self._write(b"".join(lines))
+            self._flushed = self._clock()
+            with self._collecting:
+                del self._lines[: len(lines)]
+                self._bytes -= sum(map(len, lines))
+
+    def close(self) -> None:
+        """Writes the rest; the same as `flush`, for there is nothing else to give back."""
+        self.flush()
+
+    def _interval(self) -> float:
+        grown = (self._clock() - self._started) * _PART_OF_AGE
+        return min(max(grown, self._first_interval), self._longest_interval)
+
+    def _write(self, data: bytes) -> None:
+        if self._last_number is None:
+            self._last_number = max(segment_numbers(self._project, self._folder), default=0)
+        number = self._last_number + 1
+        while not self._take(number, data):
+            number += 1
+        self._last_number = number
+
+    def _take(self, number: int, data: bytes) -> bool:
+        try:
+            self._project.create(f"{self._folder}/{number:05d}{self._suffix}", data)
+        except AlreadyExists:
+            return False
+        return True
+
+
+def segment_numbers(project: Project, folder: str) -> list[int]:
+    """Returns the numbers of all segments in a folder, in order; none if there is no folder."""
+    return sorted(_segments(project, folder))
+
+
+def read_segments(project: Project, folder: str, after: int = 0) -> Iterator[Segment]:
+    """Yields the segments of a folder in order.
+
+    Args:
+        project: Where they are.
+        folder: Folder of one `SegmentWriter`; it may not be there yet.
+        after: Number of the last segment seen; only later ones are read.
+    """
+    paths = _segments(project, folder)
+    for number in sorted(number for number in paths if number > after):
+        yield Segment(number=number, data=project.read(paths[number]))
+
+
+def _segments(project: Project, folder: str) -> dict[int, str]:
+    try:
+        entries = project.list(folder)
+    except PathNotFound:
+        return {}
+    matches = ((_SEGMENT.fullmatch(entry.name), entry) for entry in entries if not entry.is_dir)
+    return {int(match["number"]): entry.path for match, entry in matches if match}

@@ -1,0 +1,166 @@
+"""The part of the store contract on several threads and processes at once, and on killed ones."""
+
+# ruff: noqa: D102  the names of the tests are sentences
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hopyard.errors import AlreadyExists
+from hopyard.store import Project
+
+_WAIT_SECONDS = 60.0
+_RACED_PATHS = tuple(f"race/{number}" for number in range(5))
+_FILE_BYTES = 300_000
+_RUN_PICKLE = "import pickle, sys; function, arguments = pickle.load(sys.stdin.buffer); function(*arguments)"
+
+
+class ConcurrencyContract:
+    """Tests for a fixture `project`: a new, empty project.
+
+    Attributes:
+        is_shared: Other processes see the same files.
+        replacements: How often a file is replaced under the eyes of a reader.
+        kills: How many writers are killed.
+        longest_write: Seconds that a writer has at most until it is killed.
+    """
+
+    is_shared = True
+    replacements = 20
+    kills = 5
+    longest_write = 0.02
+
+    def test_exactly_one_of_many_concurrent_threads_creates_a_file(self, project: Project) -> None:
+        contents = [f"thread {number}".encode() * 100 for number in range(8)]
+        start = threading.Barrier(len(contents))
+        with ThreadPoolExecutor(len(contents)) as threads:
+            won = list(threads.map(lambda data: _try_create(project, data, start), contents))
+        assert won.count(True) == 1
+        assert project.read("race/file") == contents[won.index(True)]
+
+    def test_exactly_one_of_many_concurrent_processes_creates_each_file(self, project: Project) -> None:
+        if not self.is_shared:
+            pytest.skip("other processes do not see this store")
+        racers = [_start(_report_created, project, number) for number in range(3)]
+        reports = [racer.communicate(timeout=_WAIT_SECONDS)[0].decode().split() for racer in racers]
+        owners = {path: number for number, paths in enumerate(reports) for path in paths}
+        assert sum(map(len, reports)) == len(owners) == len(_RACED_PATHS)
+        assert {path: int(project.read(path)) for path in _RACED_PATHS} == owners
+
+    def test_reader_never_sees_a_part_of_a_replaced_file(self, project: Project) -> None:
+        contents = [bytes([number]) * (200_000 + 1000 * number) for number in range(self.replacements)]
+        project.put("file", contents[0])
+        done = threading.Event()
+        with ThreadPoolExecutor(1) as reader:
+            seen = reader.submit(_read_until, project, done)
+            try:
+                for content in contents[1:]:
+                    project.put("file", content)
+            finally:
+                done.set()
+            assert seen.result() <= set(contents)
+
+    def test_follower_sees_new_files_of_another_connection_at_once(self, project: Project) -> None:
+        other = pickle.loads(pickle.dumps(project))  # noqa: S301  our own pickle
+        project.put("folder/1", b"")
+        for number in range(2, 5):
+            names = [entry.name for entry in other.list("folder")]
+            assert names == [str(earlier) for earlier in range(1, number)]
+            project.put(f"folder/{number}", b"")
+        assert not other.exists("folder/5")
+        project.put("folder/5", b"five")
+        assert other.info("folder/5").size == 4
+
+    def test_forked_child_and_its_parent_both_go_on(self, project: Project) -> None:
+        if not self.is_shared:
+            pytest.skip("other processes do not see this store")
+        project.put("parent", b"before")
+        child = multiprocessing.get_context("fork").Process(target=_put_as_child, args=(project,))
+        child.start()
+        child.join(_WAIT_SECONDS)
+        exit_code = child.exitcode
+        child.kill()
+        assert exit_code == 0
+        assert project.read("child") == b"before"
+        project.put("parent", b"after")
+        assert project.read("parent") == b"after"
+
+    def test_killed_writer_leaves_only_whole_files(self, project: Project) -> None:
+        if not self.is_shared:
+            pytest.skip("other processes do not see this store")
+        moments = random.Random(7)  # noqa: S311  not for secrets
+        for number in range(self.kills):
+            folder = f"killed/{number}"
+            with _start(_write_for_ever, project, folder) as writer:
+                assert writer.stdout is not None
+                assert writer.stdout.readline() == b"wrote one\n"
+                # Not a wait for something: the end is to come at any moment of a write.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    writer.wait(moments.uniform(0.0, self.longest_write))
+                writer.kill()
+            assert writer.returncode == -signal.SIGKILL
+            for entry in project.list(folder):
+                assert entry.size == _FILE_BYTES
+                assert len(set(project.read(entry.path))) == 1
+
+
+def _try_create(project: Project, data: bytes, start: threading.Barrier) -> bool:
+    start.wait(_WAIT_SECONDS)
+    try:
+        project.create("race/file", data)
+    except AlreadyExists:
+        return False
+    return True
+
+
+def _start(function: Callable[..., None], *arguments: object) -> subprocess.Popen[bytes]:
+    """Runs a function of this module in a new process."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _RUN_PICKLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    pickle.dump((function, arguments), process.stdin)
+    process.stdin.flush()
+    return process
+
+
+def _report_created(project: Project, number: int) -> None:
+    for path in _RACED_PATHS:
+        try:
+            project.create(path, str(number).encode())
+        except AlreadyExists:
+            continue
+        sys.stdout.write(f"{path}\n")
+
+
+def _read_until(project: Project, done: threading.Event) -> set[bytes]:
+    seen = set()
+    while not done.is_set():
+        seen.add(project.read("file"))
+    return seen
+
+
+def _put_as_child(project: Project) -> None:
+    project.put("child", project.read("parent"))
+
+
+def _write_for_ever(project: Project, folder: str) -> None:
+    number = 0
+    while True:
+        content = bytes([number % 256]) * _FILE_BYTES
+        project.put(f"{folder}/00000", content)
+        project.create(f"{folder}/{number + 1:05d}", content)
+        sys.stdout.write("wrote one\n")
+        sys.stdout.flush()
+        number += 1
