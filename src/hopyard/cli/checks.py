@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -24,12 +22,6 @@ if TYPE_CHECKING:
     from hopyard.store import Project
 
 OLDEST_PYTHON = (3, 11)
-OLDEST_JAVA = 17
-JAVA_ADVICE = (
-    f"install Java {OLDEST_JAVA} or newer (apt-get install openjdk-17-jre-headless, dnf install "
-    "java-17-openjdk-headless, brew install openjdk@17) or set JAVA_HOME"
-)
-JAVA_SECONDS = 30
 LOW_SPACE_BYTES = 1 << 30
 
 
@@ -87,46 +79,15 @@ def check_python(version: tuple[int, int, int]) -> Finding:
     return ok("Python", f"{text} ({sys.executable})")
 
 
-# --- Java ------------------------------------------------------------------------------------------
-
-
 def check_java(environ: Mapping[str, str]) -> Finding:
     """Tells whether Spark will find a Java that is new enough."""
-    java = find_java(environ)
-    if java is None:
-        return problem("Java", f"not found: {JAVA_ADVICE}")
+    from hopyard.session.java import OLDEST_JAVA, require_java
+
     try:
-        answer = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=JAVA_SECONDS, check=True
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return problem("Java", f"{java} does not run ({error}): {JAVA_ADVICE}")
-    version = java_version(answer.stderr + answer.stdout)
-    if version is None:
-        return problem("Java", f"{java} does not tell its version: {JAVA_ADVICE}")
-    if major(version) < OLDEST_JAVA:
-        return problem("Java", f"{version} ({java}) is too old: {JAVA_ADVICE}")
-    return ok("Java", f"{version} ({java})")
-
-
-def find_java(environ: Mapping[str, str]) -> str | None:
-    """Returns the program that Spark will start: that of JAVA_HOME, else the first in PATH."""
-    home = environ.get("JAVA_HOME")
-    if home:
-        return str(Path(home) / "bin" / "java")
-    return shutil.which("java", path=environ.get("PATH"))
-
-
-def java_version(text: str) -> str | None:
-    """Returns the version in what ``java -version`` prints."""
-    match = re.search(r'version "([^"]+)"', text)
-    return match[1] if match else None
-
-
-def major(version: str) -> int:
-    """Returns the 17 of 17.0.15 and the 8 of 1.8.0_402."""
-    first, second = [*re.findall(r"\d+", version), "0", "0"][:2]
-    return int(second) if first == "1" else int(first)
+        java = require_java(environ)
+    except (HopyardError, OSError) as error:
+        return problem("Java", str(error))
+    return ok("Java", f"{OLDEST_JAVA} or newer ({java})")
 
 
 # --- packages --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Plain output is never cut, wrapped or coloured, so that it can be searched and c
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -28,18 +28,23 @@ def terminal(*, stderr: bool = False) -> Console | None:
 
 
 def line(text: str = "", *, style: str | None = None) -> None:
-    """Prints a line as it is."""
+    """Prints a line as it is, at once."""
     console = terminal()
     if console is None:
         sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()  # whoever reads the pipe follows what happens
     else:
         console.print(text, style=style, soft_wrap=True)
 
 
-def raw(text: str) -> None:
-    """Writes text that brings its own line breaks, at once: somebody may be following it."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+def stream(lines: Iterable[str]) -> int:
+    """Prints lines of somebody else as they come, each with its own line end; returns how many there were."""
+    count = 0
+    for text in lines:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+        count += 1
+    return count
 
 
 def error(text: str) -> None:

@@ -11,7 +11,7 @@ STYLES = {"ok": "green", "absent": "dim", "problem": "bold red"}
 
 
 def doctor(context: typer.Context) -> None:
-    """Check this machine: Java, Spark, frameworks, network, and the project's folder."""
+    """Check this machine and the project's folder."""
     from hopyard.cli.checks import Verdict, examine
 
     with console.busy("looking at this machine"):

@@ -22,13 +22,13 @@ def test_an_old_python_is_a_problem() -> None:
 def test_no_java_is_a_problem_that_says_what_to_install(tmp_path: Path) -> None:
     finding = checks.check_java({"PATH": str(tmp_path)})
     assert finding.verdict is Verdict.PROBLEM
-    assert "openjdk-17" in finding.text
+    assert "17" in finding.text
 
 
 def test_java_home_wins_over_the_path(tmp_path: Path) -> None:
     java = fake_java(tmp_path, 'openjdk version "21.0.2" 2024-01-16')
     finding = checks.check_java({"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin"})
-    assert finding == Finding(subject="Java", verdict=Verdict.OK, text=f"21.0.2 ({java})")
+    assert finding == Finding(subject="Java", verdict=Verdict.OK, text=f"17 or newer ({java})")
 
 
 def test_a_java_home_without_java_is_a_problem_even_if_the_path_has_one(tmp_path: Path) -> None:
@@ -41,17 +41,12 @@ def test_an_old_java_is_a_problem(tmp_path: Path) -> None:
     fake_java(tmp_path, 'java version "1.8.0_402"')
     finding = checks.check_java({"JAVA_HOME": str(tmp_path)})
     assert finding.verdict is Verdict.PROBLEM
-    assert "1.8.0_402" in finding.text
+    assert "Java 8" in finding.text
 
 
 def test_a_java_that_fails_is_a_problem(tmp_path: Path) -> None:
     fake_java(tmp_path, "no version here", code=1)
     assert checks.check_java({"JAVA_HOME": str(tmp_path)}).verdict is Verdict.PROBLEM
-
-
-@pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("25-ea", 25)])
-def test_the_major_version_of_java(version: str, major: int) -> None:
-    assert checks.major(version) == major
 
 
 def test_an_installed_package_shows_its_version() -> None:

@@ -1,0 +1,8 @@
+"""``python -m hopyard`` is the ``hopyard`` command."""
+
+from __future__ import annotations
+
+from hopyard.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The ``hopyard`` command: its global options, its subcommands, and the edge where errors become text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import hopyard
+from hopyard.cli import console
+from hopyard.cli.demo import demo
+from hopyard.cli.doctor import doctor
+from hopyard.cli.logs import logs
+from hopyard.cli.runs import runs
+from hopyard.cli.settings import Settings
+from hopyard.cli.tensorboard import tensorboard
+from hopyard.errors import HopyardError
+
+
+def main() -> None:
+    """Runs the command and ends the process with its exit code."""
+    build_app()(prog_name=program_name(sys.argv[0]))
+
+
+def build_app() -> typer.Typer:
+    """Returns the command with all its subcommands."""
+    app = typer.Typer(
+        cls=ErrorEdge,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,  # plain help and usage errors: they are piped and searched, too
+        pretty_exceptions_enable=False,  # an unexpected exception keeps its plain traceback
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(global_options)
+    for command in (demo, doctor, runs, logs, tensorboard):
+        app.command()(command)
+    return app
+
+
+def program_name(argv0: str) -> str:
+    """Returns how the user can call this program again: by its name where the shell finds it so."""
+    name = os.path.basename(argv0)
+    if name == "__main__.py":
+        return "python -m hopyard"
+    found = shutil.which(name)
+    # a program that the shell found in PATH sees its full path here, as if that had been typed
+    return name if found is not None and os.path.samefile(found, argv0) else argv0
+
+
+class ErrorEdge(TyperGroup):
+    """The edge of the process: Hopyard's own errors end here as one message and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the subcommand."""
+        try:
+            result = super().invoke(ctx)
+            # a pipe that was closed at the other end shows here, not in the interpreter's last flush
+            sys.stdout.flush()
+        except HopyardError as error:
+            if ctx.params["debug"]:
+                raise
+            console.error(str(error))
+            raise typer.Exit(1) from error
+        return result
+
+
+def show_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it with the option's value
+    """Prints the version and ends, if asked to."""
+    if wanted:
+        console.line(f"hopyard {hopyard.__version__}")
+        raise typer.Exit
+
+
+def global_options(
+    context: typer.Context,
+    *,
+    root: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where the projects are (HOPYARD_ROOT; ~/.hopyard if not set)."),
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which project (HOPYARD_PROJECT; your user name if not set)."),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001  read in ErrorEdge
+    version: Annotated[  # noqa: ARG001  done by its callback
+        bool,
+        typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Deep learning on Apache Spark: try it, check this machine, and look at runs."""
+    context.obj = Settings(program=context.command_path, root=root, project=project)
