@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hopyard.session import SessionSettings, local_spark
     from hopyard.store import Project
-    from hopyard.training import NodeContext, RunResult, launch
+    from hopyard.training.context import NodeContext
+    from hopyard.training.launch import launch
+    from hopyard.training.result import RunResult
 
 __version__ = "0.1.0"
 __all__ = ["NodeContext", "Project", "RunResult", "SessionSettings", "launch", "local_spark"]
 
 _HOME = {
-    "NodeContext": "hopyard.training",
+    "NodeContext": "hopyard.training.context",
     "Project": "hopyard.store",
-    "RunResult": "hopyard.training",
+    "RunResult": "hopyard.training.result",
     "SessionSettings": "hopyard.session",
-    "launch": "hopyard.training",
+    "launch": "hopyard.training.launch",
     "local_spark": "hopyard.session",
 }
 

@@ -158,6 +158,74 @@ class ForeignScratch(HopyardError, PermissionError):
         return f"{self.path} belongs to another user; set TMPDIR to a folder of your own."
 
 
+# --- session ---------------------------------------------------------------------------------------
+
+
+class InvalidSessionSetting(HopyardError, ValueError):
+    """A setting of a session that cannot be used."""
+
+    def __init__(self, field: str, value: str, remedy: str) -> None:
+        super().__init__(field, value, remedy)
+        self.field = field
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.field} is {self.value}; {self.remedy}."
+
+
+class JavaNotFound(HopyardError, RuntimeError):
+    """Spark has no Java to run on."""
+
+    def __init__(self, found: str, oldest: int) -> None:
+        super().__init__(found, oldest)
+        self.found = found
+        self.oldest = oldest
+
+    def __str__(self) -> str:
+        return f"Spark needs Java {self.oldest} or newer, but {self.found}: install one or let JAVA_HOME point to it."
+
+
+class NotEnoughGpus(HopyardError, RuntimeError):
+    """The machine has fewer GPUs than the executors of a session want."""
+
+    def __init__(self, wanted: int, found: int, asked: str) -> None:
+        super().__init__(wanted, found, asked)
+        self.wanted = wanted
+        self.found = found
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return (
+            f"the executors want {self.wanted} GPUs in all and this machine has {self.found}, says {self.asked}. "
+            "Ask for fewer executors or GPUs, or name another gpu_discovery_script."
+        )
+
+
+class SessionConflict(HopyardError, RuntimeError):
+    """A session was asked for while another one is active."""
+
+    def __init__(self, running: str, remedy: str) -> None:
+        super().__init__(running, remedy)
+        self.running = running
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"this process already runs {self.running}; {self.remedy}."
+
+
+class SparkNotStarted(HopyardError, RuntimeError):
+    """The embedded Spark did not come up."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        super().__init__(reason, log)
+        self.reason = reason
+        self.log = log
+
+    def __str__(self) -> str:
+        return f"Spark did not start: {self.reason}. The end of its log:\n{self.log}"
+
+
 # --- testing ---------------------------------------------------------------------------------------
 
 
@@ -174,7 +242,7 @@ class FetchFailed(HopyardError, RuntimeError):
 
 
 class ServerNotReady(HopyardError, TimeoutError):
-    """A test server did not become ready in time, or ended on the way."""
+    """A server did not become ready in time, or ended on the way."""
 
     def __init__(self, server: str, seconds: float, state: str, log: str) -> None:
         super().__init__(server, seconds, state, log)
@@ -296,6 +364,18 @@ class BackendFailed(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return f"the {self.backend} backend could not run the nodes: {self.cause}"
+
+
+class BadMessage(HopyardError, ValueError):
+    """A line on a node's channel that is not one of ours."""
+
+    def __init__(self, line: str, reason: str) -> None:
+        super().__init__(line, reason)
+        self.line = line
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the line {self.line} on a node's channel is not a message ({self.reason}); user code must not write there."
 
 
 class UnknownBackend(HopyardError, ValueError):
@@ -459,6 +539,19 @@ class MessageTooLarge(HopyardError, ValueError):
         )
 
 
+class SchemaMismatch(HopyardError, ValueError):
+    """A record batch has another schema than its stream."""
+
+    def __init__(self, doing: str, expected: str, given: str) -> None:
+        super().__init__(doing, expected, given)
+        self.doing = doing
+        self.expected = expected
+        self.given = given
+
+    def __str__(self) -> str:
+        return f"a batch has other columns than its stream ({self.doing}): {self.given} instead of {self.expected}."
+
+
 class NoSuchAddress(HopyardError, OSError):
     """This machine has no address of the kind that was asked for."""
 
@@ -484,3 +577,18 @@ class PortsTaken(HopyardError, OSError):
 
     def __str__(self) -> str:
         return f"no free port at {self.address} in {self.ports}; allow more ports, or 0 for any free one."
+
+
+# --- facades ---------------------------------------------------------------------------------------
+
+
+class NotOffered(HopyardError, NotImplementedError):
+    """Something that an old library had and its facade has not, or not on this store."""
+
+    def __init__(self, feature: str, reason: str) -> None:
+        super().__init__(feature, reason)
+        self.feature = feature
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.feature} is not offered: {self.reason}."

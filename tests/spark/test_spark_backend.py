@@ -9,7 +9,8 @@ import hopyard
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.spark import SparkBackend
 from hopyard.errors import NotPicklable
-from hopyard.testing.backend_contract import BackendContract, square
+from hopyard.testing.backend_contract import ProcessContract
+from hopyard.testing.node_functions import square
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-class TestSpark(BackendContract):
+class TestSpark(ProcessContract):
     @pytest.fixture
     def backend(self, spark: SparkSession) -> Backend:
         return SparkBackend(spark.sparkContext)

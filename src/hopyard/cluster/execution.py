@@ -27,10 +27,11 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
-        """Returns an account of an exception, without the frames of Hopyard itself."""
+        """Returns an account of an exception, without the frames that led to the user's function."""
         frames = traceback.TracebackException.from_exception(error)
-        here = str(Path(__file__).parents[1])
-        theirs = [frame for frame in frames.stack if not frame.filename.startswith(here)]
+        package = Path(__file__).parents[1]
+        ours = (str(package / "cluster"), str(package / "training"))
+        theirs = [frame for frame in frames.stack if not frame.filename.startswith(ours)]
         frames.stack = traceback.StackSummary.from_list(theirs)
         text = "".join(frames.format())
         return cls(error_type=type(error).__name__, message=_message(error), traceback=text)

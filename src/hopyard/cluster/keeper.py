@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from hopyard.cluster.channel import read_metric
+from hopyard.cluster.channel import Reading
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask
-from hopyard.errors import CorruptRecord
+from hopyard.errors import BadMessage
 from hopyard.store import FolderSync
-from hopyard.tracking import NodeOutcome, NodeState, NodeWriter
+from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter
 
 TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
@@ -26,6 +26,7 @@ class Keeper:
 
     def __init__(self, task: NodeTask, logdir: Path) -> None:
         self.logdir = logdir
+        self._rank = task.node.rank
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         paths = task.project.layout.run(task.run_id.app_id, task.run_id.kind, task.run_id.number)
         self._writer = NodeWriter(task.project, task.run_id, task.node.rank)
@@ -51,9 +52,15 @@ class Keeper:
     def message(self, line: bytes) -> None:
         """Takes a line from the node's channel; what is no metric goes to the log with the reason."""
         try:
-            self._writer.metric(read_metric(line))
-        except CorruptRecord as error:
-            self.line(f"[hopyard] ignored a message: {error}".encode())
+            reading = Reading.parse(line)
+        except BadMessage as error:
+            self.line(f"[hopyard] {error}".encode())
+            return
+        self._writer.metric(
+            MetricPoint(
+                name=reading.name, step=reading.step, value=reading.value, time=reading.time, rank=self._rank
+            )
+        )
 
     def close(self, record: NodeOutcome) -> NodeOutcome:
         """Stores what is left to store, at last the record; returns it as it was stored.

@@ -3,95 +3,33 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 import pytest
 
-from hopyard import NodeContext, Project, launch
+from hopyard import Project, launch
 from hopyard.cluster.backend import Backend
 from hopyard.errors import NodeFailed
+from hopyard.testing.node_functions import (
+    clobber_the_record,
+    fail_on_rank_1,
+    kill_itself,
+    leave_a_file,
+    pid,
+    quit_with_code_0,
+    quit_with_code_3,
+    rank_and_size,
+    report_metrics,
+    return_a_lock,
+    speak,
+    square,
+    vanish_with_code_0,
+)
 from hopyard.tracking import RunReader, RunState, find_run
-
-
-def square(x: int) -> int:
-    """Returns a value that depends on an argument."""
-    return x * x
-
-
-def rank_and_size(ctx: NodeContext) -> tuple[int, int, str]:
-    """Returns who the node is."""
-    return ctx.rank, ctx.size, ctx.role
-
-
-def speak() -> None:
-    """Writes to both streams."""
-    sys.stdout.write("to stdout, ünïcode\n")
-    sys.stderr.write("to stderr\n")
-
-
-def report_metrics(ctx: NodeContext) -> None:
-    """Reports a metric over three steps."""
-    for step in range(3):
-        ctx.report(step, loss=1.0 / (step + 1))
-
-
-def leave_a_file(ctx: NodeContext) -> None:
-    """Writes a file into the log folder, in a folder of its own."""
-    folder = Path(ctx.logdir) / "sub"
-    folder.mkdir()
-    (folder / f"left-by-{ctx.rank}.txt").write_text("kept")
-
-
-def clobber_the_record(ctx: NodeContext) -> None:
-    """Writes a file that has the name of a file of ours."""
-    (Path(ctx.logdir) / "run.json").write_text("mine")
-
-
-def fail_on_rank_1(ctx: NodeContext) -> int:
-    """Fails on the second node only."""
-    sys.stdout.write("about to divide\n")
-    return 1 // (1 - ctx.rank)
-
-
-def quit_with_code_3() -> None:
-    """Leaves by sys.exit."""
-    sys.exit(3)
-
-
-def quit_with_code_0() -> None:
-    """Leaves by sys.exit without complaint."""
-    sys.exit(0)
-
-
-def return_a_lock() -> object:
-    """Returns what cannot be pickled."""
-    return threading.Lock()
-
-
-def pid() -> int:
-    """Returns the process id."""
-    return os.getpid()
-
-
-def kill_itself() -> None:
-    """Dies as from the out-of-memory killer."""
-    sys.stdout.write("last words\n")
-    sys.stdout.flush()
-    os.kill(os.getpid(), 9)
-
-
-def vanish_with_code_0() -> None:
-    """Leaves behind Python's back."""
-    os._exit(0)
 
 
 class BackendContract(ABC):
     """The behaviour that a user may rely on, whatever runs the nodes."""
-
-    in_child_processes = True
 
     @pytest.fixture
     @abstractmethod
@@ -193,26 +131,22 @@ class BackendContract(ABC):
         launch(pid, backend=backend)
         assert dict(os.environ) == before
 
+
+class ProcessContract(BackendContract):
+    """What holds besides where user code runs in supervised child processes."""
+
     def test_user_code_runs_in_a_process_of_its_own(self, backend: Backend) -> None:
-        """The function does not run in the driver, or it does where that is the point."""
-        assert (launch(pid, backend=backend).value != os.getpid()) is self.in_child_processes
+        """The function does not run in the driver."""
+        assert launch(pid, backend=backend).value != os.getpid()
 
     def test_a_kill_is_told_in_words_with_the_last_output(self, backend: Backend) -> None:
         """A process that dies by a signal fails with the signal's name and what it said last."""
-        self._needs_child_processes()
-        with pytest.raises(
-            NodeFailed, match=r"killed by signal 9 \(SIGKILL\), often the out-of-memory"
-        ) as caught:
+        words = r"killed by signal 9 \(SIGKILL\), often the out-of-memory"
+        with pytest.raises(NodeFailed, match=words) as caught:
             launch(kill_itself, backend=backend)
         assert "last words" in caught.value.tail
 
     def test_leaving_with_code_0_before_the_end_is_a_failure(self, backend: Backend) -> None:
         """Only a function that returned has succeeded."""
-        self._needs_child_processes()
         with pytest.raises(NodeFailed, match="before the function returned"):
             launch(vanish_with_code_0, backend=backend)
-
-    def _needs_child_processes(self) -> None:
-        if not self.in_child_processes:
-            pytest.skip("this backend runs user code in the driver's own process")
-

@@ -6,12 +6,14 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hopyard.cluster.channel import send_metric
+from hopyard.cluster.channel import Reading
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.errors import NotInsideRun
-from hopyard.store import Project
-from hopyard.tracking import MetricPoint
+
+if TYPE_CHECKING:
+    from hopyard.store import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,6 @@ class NodeContext:
     """
 
     info: NodeInfo
-    project: Project
 
     @classmethod
     def current(cls, environ: Mapping[str, str] = os.environ) -> NodeContext:
@@ -34,7 +35,14 @@ class NodeContext:
         info = NodeInfo.from_env(environ)
         if info is None:
             raise NotInsideRun("the node's context")
-        return cls(info=info, project=Project.open())
+        return cls(info=info)
+
+    @property
+    def project(self) -> Project:
+        """The project that the run is kept in."""
+        from hopyard.store import Project  # the user's process loads it when it is asked for
+
+        return Project.open()
 
     @property
     def rank(self) -> int:
@@ -69,4 +77,4 @@ class NodeContext:
         """Records metrics of a step; costs microseconds and is kept even if this process dies next."""
         now = time.time()
         for name, value in metrics.items():
-            send_metric(MetricPoint(name=name, step=step, value=float(value), time=now, rank=self.rank))
+            Reading(name=name, step=step, value=float(value), time=now).send(os.environ)

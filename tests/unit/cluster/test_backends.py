@@ -5,20 +5,18 @@ import pytest
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.inline import InlineBackend
 from hopyard.cluster.processes import ProcessesBackend
-from hopyard.testing.backend_contract import BackendContract
+from hopyard.testing.backend_contract import BackendContract, ProcessContract
 
 pytestmark = pytest.mark.unit
 
 
 class TestInline(BackendContract):
-    in_child_processes = False
-
     @pytest.fixture
     def backend(self) -> Backend:
         return InlineBackend()
 
 
-class TestProcesses(BackendContract):
+class TestProcesses(ProcessContract):
     @pytest.fixture
     def backend(self) -> Backend:
         return ProcessesBackend()
