@@ -31,7 +31,7 @@ def test_an_id_is_parsed_from_its_own_text(run_id: RunId) -> None:
     ],
 )
 def test_other_texts_are_refused_with_the_form_of_an_id(text: str) -> None:
-    with pytest.raises(InvalidName, match="<application>/<kind>/run.<number>"):
+    with pytest.raises(InvalidName, match=r"<application>/<kind>/run\.<number>"):
         RunId.parse(text)
 
 

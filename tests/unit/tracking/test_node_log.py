@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopyard.errors import CorruptRecord
+from hopyard.store import Project
+from hopyard.tracking import NodeWriter, RunReader
+from hopyard.tracking.node_log import LogCursor
+from hopyard.tracking.paths import log_part, run_paths
+
+pytestmark = pytest.mark.unit
+
+LINES = [f"line {number}" for number in range(8)]
+
+
+class WatchedProject(Project):
+    """A project that lets somebody look at the store right before each change."""
+
+    look: Callable[[], None] | None = None
+
+    def write_chunks(self, relative, chunks, *, overwrite):
+        self._before()
+        super().write_chunks(relative, chunks, overwrite=overwrite)
+        self._before()
+
+    def remove(self, relative, recursive=False):
+        self._before()
+        super().remove(relative, recursive)
+        self._before()
+
+    def _before(self):
+        if self.look is not None:
+            self.look()
+
+
+def write(node: NodeWriter, lines: list[str], per_segment: int = 2) -> NodeWriter:
+    for number, line in enumerate(lines, start=1):
+        node.log(line)
+        if number % per_segment == 0:
+            node.flush()
+    node.flush()
+    return node
+
+
+def cursor_of(project: Project, run_id) -> LogCursor:
+    return LogCursor(project, run_paths(project, run_id), 0)
+
+
+def read(cursor: LogCursor) -> list[str]:
+    return [line.decode() for line in cursor.read()]
+
+
+def test_at_every_step_of_joining_a_reader_finds_each_line_once(tmp_path: Path, begin):
+    project = WatchedProject(str(tmp_path), "demo")
+    run_id = begin().id
+    node = write(NodeWriter(project, run_id, 0), LINES)
+    steps: list[list[str]] = []
+    project.look = lambda: steps.append(list(RunReader(project, run_id).log()))
+    node.close()
+    project.look = None
+    assert len(steps) >= 10
+    assert all(seen == LINES for seen in steps)
+
+
+def test_a_cursor_that_looks_at_every_step_of_joining_repeats_nothing(tmp_path: Path, begin):
+    project = WatchedProject(str(tmp_path), "demo")
+    run_id = begin().id
+    node = write(NodeWriter(project, run_id, 0), LINES[:5])
+    cursor = cursor_of(project, run_id)
+    seen = read(cursor)
+    write(node, LINES[5:])
+    project.look = lambda: seen.extend(read(cursor))
+    node.close()
+    assert seen == LINES
+
+
+@pytest.mark.parametrize("consumed", range(len(LINES) + 1))
+def test_a_log_joined_in_the_midst_of_a_read_gives_each_line_once(project, begin, consumed):
+    run_id = begin().id
+    node = write(NodeWriter(project, run_id, 0), LINES)
+    reading = cursor_of(project, run_id).read()
+    seen = [next(reading) for _ in range(consumed)]
+    node.close()
+    seen += reading
+    assert [line.decode() for line in seen] == LINES
+
+
+def test_a_cursor_goes_on_where_it_was(project, begin):
+    run_id = begin().id
+    cursor = cursor_of(project, run_id)
+    assert read(cursor) == []
+    with NodeWriter(project, run_id, 0) as node:
+        write(node, LINES[:3])
+        assert read(cursor) == LINES[:3]
+        write(node, LINES[3:])
+        assert read(cursor) == LINES[3:]
+    assert read(cursor) == []
+
+
+def test_a_node_that_is_started_again_adds_to_its_log(project, begin):
+    run_id = begin().id
+    cursor = cursor_of(project, run_id)
+    for number, line in enumerate(LINES):
+        node = write(NodeWriter(project, run_id, 0), [line])
+        if number % 2:  # the others were killed
+            node.close()
+    assert list(RunReader(project, run_id).log()) == LINES
+    assert read(cursor) == LINES
+
+
+def test_a_joined_log_leaves_one_file_and_no_segments(project, begin):
+    run_id = begin().id
+    write(NodeWriter(project, run_id, 0), LINES).close()
+    paths = run_paths(project, run_id)
+    assert project.read(paths.logfile).decode().splitlines() == LINES
+    assert [entry for entry in project.walk(paths.folder) if entry.path.endswith(".log")] == []
+
+
+def test_joining_that_was_cut_short_is_taken_up_again(tmp_path: Path, begin):
+    project = WatchedProject(str(tmp_path), "demo")
+    run_id = begin().id
+    node = write(NodeWriter(project, run_id, 0), LINES)
+    countdown = iter([None, None, None, None])
+
+    def fail_at_the_fifth_step():
+        try:
+            next(countdown)
+        except StopIteration:
+            raise OSError("the store is away") from None
+
+    project.look = fail_at_the_fifth_step
+    with pytest.raises(OSError, match="away"):
+        node.close()
+    project.look = None
+    assert list(RunReader(project, run_id).log()) == LINES
+    node.close()
+    assert list(RunReader(project, run_id).log()) == LINES
+
+
+def test_a_missing_segment_is_told_and_not_skipped(project, begin):
+    run_id = begin().id
+    write(NodeWriter(project, run_id, 0), LINES)
+    segments = log_part(run_paths(project, run_id), 0, 0).segments
+    project.remove(project.list(segments)[1].path)
+    reading = RunReader(project, run_id).log()
+    assert [next(reading), next(reading)] == LINES[:2]
+    with pytest.raises(CorruptRecord, match="segment 2 is missing"):
+        next(reading)
