@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
     from hopyard.testing.mini_hdfs import MiniHDFS
     from hopyard.testing.s3_server import S3Server
@@ -39,6 +41,27 @@ def s3_server() -> Iterator[S3Server]:
 
     with S3Server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def spark_arguments(pytestconfig: pytest.Config) -> dict[str, Any]:
+    """What the `spark` fixture hands to `local_spark`."""
+    conf = {
+        # These executors are short-lived: compiling less eagerly halves what their start costs.
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # Functions of test modules travel by their name.
+        "spark.executorEnv.PYTHONPATH": str(pytestconfig.rootpath),
+    }
+    return {"executors": 2, "cores": 1, "memory": "512m", "name": "hopyard-tests", "conf": conf}
+
+
+@pytest.fixture(scope="session")
+def spark(spark_arguments: dict[str, Any]) -> Iterator[SparkSession]:
+    """Spark with two executor processes of one core; shared, so a test leaves its settings as they are."""
+    from hopyard.session import local_spark
+
+    with local_spark(**spark_arguments) as session:
+        yield session
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has taken down the session's fixtures
