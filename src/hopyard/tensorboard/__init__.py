@@ -1,6 +1,6 @@
 """TensorBoard: where a node writes its events, and servers that show them, live or long after."""
 
-from hopyard.tensorboard.logdir import logdir
+from hopyard.tensorboard.node_folder import logdir
 from hopyard.tensorboard.server import TensorBoardServer
 from hopyard.tensorboard.view import run_tensorboard, visualize
 

@@ -1,0 +1,1 @@
+"""TensorFlowOnSpark's names, on Hopyard."""

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hops import hdfs
+from hopyard.errors import AlreadyExists
+from hopyard.store import Project
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("HOPYARD_PROJECT", "demo")
+    monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    return Project.open()
+
+
+def test_the_path_of_the_project_can_be_continued(hopyard_root: Path) -> None:
+    assert hdfs.project_path() + "Resources/mnist" == f"{hopyard_root}/Projects/demo/Resources/mnist"
+
+
+def test_the_path_of_another_project_is_asked_for_by_name(hopyard_root: Path) -> None:
+    expected = f"{hopyard_root}/Projects/other/"
+    assert hdfs.project_path("other") == expected
+    assert hdfs.project_path(project="other") == expected
+    assert hdfs.project_path(project_name="other") == expected
+
+
+def test_name_and_user_of_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hdfs.project_name() == "demo"
+    assert hdfs.project_user().startswith("demo__")
+    monkeypatch.setenv("HADOOP_USER_NAME", "demo__meb")
+    assert hdfs.project_user() == "demo__meb"
+
+
+def test_a_log_line_has_the_time_in_front(capsys: pytest.CaptureFixture[str]) -> None:
+    hdfs.log("Some string")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d: Some string\n", capsys.readouterr().out)
+
+
+def test_a_log_of_something_else_is_an_error_line(capsys: pytest.CaptureFixture[str]) -> None:
+    hdfs.log(0.5)  # type: ignore[arg-type]
+    assert re.search(r": ERROR: .*0\.5\n$", capsys.readouterr().out)
+
+
+def test_a_file_is_copied_into_a_folder_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("1,2")
+    hdfs.copy_to_project(str(tmp_path / "data.csv"), "/Resources")
+    assert hdfs.load("Resources/data.csv") == b"1,2"
+
+
+def test_a_copy_replaces_only_when_asked_to(tmp_path: Path) -> None:
+    source = tmp_path / "data.csv"
+    source.write_text("old")
+    hdfs.copy_to_hdfs(str(source), "Resources")
+    source.write_text("new")
+    with pytest.raises(AlreadyExists):
+        hdfs.copy_to_hdfs(str(source), "Resources")
+    hdfs.copy_to_hdfs(str(source), "Resources", overwrite=True)
+    assert hdfs.load("Resources/data.csv") == b"new"
+
+
+def test_a_folder_comes_back_as_it_went(tmp_path: Path) -> None:
+    (tmp_path / "data/deep").mkdir(parents=True)
+    (tmp_path / "data/deep/file").write_text("x")
+    hdfs.copy_to_project(str(tmp_path / "data"), "Resources", project="other")
+    copy = hdfs.copy_from_project("Resources/data", str(tmp_path / "back"), project="other")
+    assert copy == str(tmp_path / "back/data")
+    assert (tmp_path / "back/data/deep/file").read_text() == "x"
+
+
+def test_a_copy_without_a_folder_lands_in_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hdfs.dump("x", "Resources/file")
+    assert hdfs.copy_to_local("Resources/file") == str(tmp_path / "file")
+
+
+def test_the_logger_needs_no_start_and_no_end(capsys: pytest.CaptureFixture[str]) -> None:
+    hdfs.init_logger()
+    hdfs.log("between")
+    hdfs.kill_logger()
+    assert "between" in capsys.readouterr().out
