@@ -38,8 +38,8 @@ check: .venv/.dev-ready ## Lint, format, types and layers
 	@echo "check: mypy" && $(BIN)/mypy
 	@echo "check: layers" && $(BIN)/lint-imports
 
-bench: .venv/.dev-ready java ## Run the benchmarks, one after the other
-	@for each in $(sort $(wildcard benchmarks/bench_*.py)); do echo "bench: $$each"; $(BIN)/python $$each || exit 1; done
+bench: .venv/.dev-ready java ## Run the benchmarks; ARGS="wire" runs one of them
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: .venv/.dev-ready java ## Run the lanes that start and kill processes TIMES times, up to the first failure
 	@for round in $$(seq $(TIMES)); do \

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.unit
 
-MODULE_NAMES = re.compile(r"#\s*((?:[a-z0-9_.]+(?:, )?)+?)[:.](?:\s|$)")
+MODULE_NAMES = re.compile(r"#\s*([a-z0-9_.]+?(?:, [a-z0-9_.]+?)*)(?:[:.]\s|$)")
 
 
 def modules_named(comment: str) -> list[str]:

@@ -17,9 +17,7 @@ from hopyard.tracking import RunId
 pytestmark = pytest.mark.unit
 
 SHIPS = {
-    "map",
     "flatMap",
-    "foreach",
     "mapPartitions",
     "mapPartitionsWithIndex",
     "foreachPartition",
