@@ -9,13 +9,13 @@ from typing import Self
 import pyarrow
 from pyarrow import flight
 
-from hopyard.errors import InvalidMessage
+from hopyard.errors import InvalidMessage, PeerGone
 from hopyard.wire.endpoint import Endpoint
 from hopyard.wire.fault import Exchange, early_reply, error_of
 from hopyard.wire.message import MAX_MESSAGE_BYTES, Json, decode, encode
+from hopyard.wire.pour import Pouring, pour
 from hopyard.wire.quiet import quiet_grpc
-from hopyard.wire.service import END_OF_STREAM
-from hopyard.wire.stream import BatchStream
+from hopyard.wire.stream import AnswerStream, BatchStream
 
 # How gRPC is to behave; the names are its own.
 _CHANNEL = [
@@ -115,13 +115,13 @@ class WireClient:
         Raises:
             PeerGone, WireTimeout, RemoteError, UnknownMethod, MessageTooLarge, NotAuthenticated,
             PeerNotTrusted: As for `call`.
-            ValueError: A batch has another schema.
+            SchemaMismatch: A batch has another schema.
         """
         exchange = self._stream_exchange(f"put {stream}", timeout)
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_put(descriptor, schema, self._options(exchange))
-            return self._pour(writer, reader, batches, exchange)
+            return self._poured(writer, reader, schema, batches, exchange)
         except flight.FlightError as error:
             reply = early_reply(error)
             if reply is None:
@@ -142,18 +142,41 @@ class WireClient:
             raise error_of(error, exchange) from None
         return BatchStream(reader, exchange)
 
-    def _pour(
+    def exchange(
+        self,
+        stream: str,
+        schema: pyarrow.Schema,
+        batches: Iterable[pyarrow.RecordBatch],
+        *,
+        timeout: float | None = None,
+    ) -> BatchStream:
+        """Returns the batches that a stream answers with, while a thread pours `batches` into it.
+
+        If `batches` raises, so does the iteration over the answers.
+
+        Raises:
+            PeerGone, WireTimeout, RemoteError, UnknownMethod, NotAuthenticated, PeerNotTrusted,
+            SchemaMismatch: As for `put`, here or while iterating.
+        """
+        exchange = self._stream_exchange(f"exchange {stream}", timeout)
+        descriptor = flight.FlightDescriptor.for_path(stream)
+        try:
+            writer, reader = self._flight.do_exchange(descriptor, self._options(exchange))
+            writer.begin(schema)
+        except (flight.FlightError, pyarrow.ArrowException) as error:
+            raise error_of(error, exchange) from None
+        return AnswerStream(reader, exchange, Pouring(writer, schema, batches, exchange))
+
+    def _poured(
         self,
         writer: flight.FlightStreamWriter,
         reader: flight.FlightMetadataReader,
+        schema: pyarrow.Schema,
         batches: Iterable[pyarrow.RecordBatch],
         exchange: Exchange,
     ) -> dict[str, Json]:
         try:
-            for batch in batches:
-                writer.write_batch(batch)
-            writer.write_metadata(END_OF_STREAM)
-            writer.done_writing()
+            pour(writer, schema, batches, doing=exchange.doing)
             reply = reader.read()
         except BaseException:
             # what broke the stream is being raised; closing would only report it once more
@@ -161,6 +184,8 @@ class WireClient:
                 writer.close()
             raise
         writer.close()
+        if reply is None:
+            raise PeerGone(exchange.peer, exchange.doing, "the stream ended without a reply")
         return decode(memoryview(reply), doing=exchange.doing, limit=self._limit)
 
     def _exchange(self, doing: str, timeout: float | None) -> Exchange:

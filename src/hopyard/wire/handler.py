@@ -16,7 +16,7 @@ from hopyard.errors import InvalidMessage
 from hopyard.wire.fault import answering, stopped_early
 from hopyard.wire.message import decode, encode
 from hopyard.wire.running import RunningCalls
-from hopyard.wire.service import Batches, BatchReader, Service
+from hopyard.wire.service import END_OF_STREAM, Batches, BatchReader, Service
 
 
 class TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
@@ -84,6 +84,26 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
             batches = self._service.send(stream)
             return flight.GeneratorStream(batches.schema, self._sending(batches, doing))
 
+    def do_exchange(
+        self,
+        context: flight.ServerCallContext,
+        descriptor: flight.FlightDescriptor,
+        reader: flight.MetadataRecordBatchReader,
+        writer: flight.MetadataRecordBatchWriter,
+    ) -> None:
+        """Answers a stream with a stream."""
+        with answering("exchange"):
+            stream = _name_in(descriptor)
+        doing = f"exchange {stream}"
+        with answering(doing), self._running.entered():
+            batches = BatchReader(reader, peer=_peer_name(context.peer()), doing=doing)
+            answers = self._service.exchange(stream, batches)
+            writer.begin(answers.schema)
+            for batch in answers:
+                writer.write_batch(batch)
+            writer.write_metadata(END_OF_STREAM)
+            batches.discard()
+
     def _sending(self, batches: Batches, doing: str) -> Iterator[pyarrow.RecordBatch]:
         remaining = iter(batches)
         while True:
@@ -97,7 +117,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         # methods and streams are known by name; pyarrow's own refusal would send a stack trace
         raise flight.FlightServerError("not served")
 
-    list_flights = list_actions = get_flight_info = get_schema = do_exchange = _refuse
+    list_flights = list_actions = get_flight_info = get_schema = _refuse
 
 
 def _peer_name(peer: str) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import pyarrow
@@ -16,6 +17,15 @@ from hopyard.wire.message import Json
 END_OF_STREAM = b"end"
 """Last message of a complete stream. gRPC ends a stream the same way whether its sender was done or
 died, so that only an explicit end tells the two apart."""
+
+
+def is_end(chunk: flight.FlightStreamChunk) -> bool:
+    """Tells whether a chunk is the mark that its stream is complete."""
+    return bool(
+        chunk.data is None
+        and chunk.app_metadata is not None
+        and chunk.app_metadata.to_pybytes() == END_OF_STREAM
+    )
 
 
 class Batches(Protocol):
@@ -60,10 +70,17 @@ class BatchReader:
         """
         while not self._complete:
             chunk = self._next_chunk()
-            if chunk.data is not None:
-                yield chunk.data
-            elif chunk.app_metadata is not None and chunk.app_metadata.to_pybytes() == END_OF_STREAM:
+            if is_end(chunk):
                 self._complete = True
+            elif chunk.data is not None:
+                yield chunk.data
+
+    def discard(self) -> None:
+        """Reads on without looking, until the client is done or gone."""
+        # a client that is gone wants nothing more, and one that sends nonsense neither
+        with suppress(PeerGone, InvalidMessage):
+            for _ in self:
+                continue
 
     def _next_chunk(self) -> flight.FlightStreamChunk:
         try:
@@ -95,4 +112,8 @@ class Service(Protocol):
 
     def send(self, stream: str) -> Batches:
         """Returns the batches of `stream`, which the client draws one at a time."""
+        raise UnknownMethod(stream)
+
+    def exchange(self, stream: str, batches: BatchReader) -> Batches:
+        """Returns the answers to what a client pours into `stream`, drawn while it is still pouring."""
         raise UnknownMethod(stream)

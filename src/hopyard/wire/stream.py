@@ -8,7 +8,10 @@ from typing import Self
 import pyarrow
 from pyarrow import flight
 
+from hopyard.errors import HopyardError, PeerGone
 from hopyard.wire.fault import Exchange, error_of
+from hopyard.wire.pour import Pouring
+from hopyard.wire.service import is_end
 
 
 class BatchStream:
@@ -37,11 +40,50 @@ class BatchStream:
         self._reader.cancel()
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
-        while True:
-            try:
-                chunk = self._reader.read_chunk()
-            except StopIteration:
-                return
-            except (flight.FlightError, pyarrow.ArrowException) as error:
-                raise error_of(error, self._exchange) from None
+        while (chunk := self._next_chunk()) is not None:
             yield chunk.data
+
+    def _next_chunk(self) -> flight.FlightStreamChunk | None:
+        try:
+            return self._reader.read_chunk()
+        except StopIteration:
+            return None
+        except (flight.FlightError, pyarrow.ArrowException) as error:
+            raise error_of(error, self._exchange) from None
+
+
+class AnswerStream(BatchStream):
+    """Record batches that a server answers with, while a thread pours into it.
+
+    The answers end with a mark, after which the call is cancelled. The server must not end the call by
+    itself: a client that is still writing would then lose answers that it has not drawn yet.
+    """
+
+    def __init__(self, reader: flight.FlightStreamReader, exchange: Exchange, pouring: Pouring) -> None:
+        super().__init__(reader, exchange)
+        self._pouring = pouring
+        self._ended = False
+
+    def close(self) -> None:
+        """Tells the server to stop answering, and the thread to stop pouring."""
+        self._ended = True
+        super().close()
+        self._pouring.end()
+
+    def _next_chunk(self) -> flight.FlightStreamChunk | None:
+        if self._ended:
+            return None
+        try:
+            chunk = super()._next_chunk()
+        except HopyardError as error:
+            self.close()
+            raise self._pouring.error or error from None
+        if chunk is None:
+            self.close()
+            raise PeerGone(
+                self._exchange.peer, self._exchange.doing, "the answers broke off before their end"
+            )
+        if is_end(chunk):
+            self.close()
+            return None
+        return chunk

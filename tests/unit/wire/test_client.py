@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import itertools
 import socket
 import threading
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow
+import pyarrow.compute
 import pytest
 
 from hopyard.errors import (
@@ -16,6 +18,7 @@ from hopyard.errors import (
     NotAuthenticated,
     PeerGone,
     RemoteError,
+    SchemaMismatch,
     UnknownMethod,
     WireTimeout,
 )
@@ -66,6 +69,16 @@ class Workshop(Service):
             case "boom":
                 return pyarrow.RecordBatchReader.from_batches(BATCH.schema, self._breaking())
         return super().send(stream)
+
+    def exchange(self, stream: str, batches: BatchReader) -> Batches:
+        match stream:
+            case "double":
+                return pyarrow.RecordBatchReader.from_batches(BATCH.schema, map(_doubled, batches))
+            case "first":
+                return pyarrow.RecordBatchReader.from_batches(BATCH.schema, itertools.islice(batches, 1))
+            case "boom":
+                return pyarrow.RecordBatchReader.from_batches(BATCH.schema, self._breaking())
+        return super().exchange(stream, batches)
 
     def _count(self, batches: BatchReader) -> int:
         try:
@@ -215,7 +228,7 @@ def test_a_source_that_breaks_leaves_an_incomplete_stream(client: WireClient, wo
 
 
 def test_a_batch_of_another_schema_is_refused(client: WireClient, workshop: Workshop) -> None:
-    with pytest.raises(ValueError, match="schema"):
+    with pytest.raises(SchemaMismatch, match="y: string instead of x: int64"):
         client.put("count", BATCH.schema, [BATCH, pyarrow.record_batch({"y": ["a"]})])
     assert workshop.failed.wait(5)
 
@@ -267,6 +280,64 @@ def test_a_slow_reader_slows_the_sender(client: WireClient, workshop: Workshop) 
         for _ in itertools.islice(stream, 3):
             time.sleep(0.05)
         assert workshop.drawn < 200
+
+
+def test_an_exchange_answers_while_it_is_poured_into(client: WireClient) -> None:
+    with client.exchange("double", BATCH.schema, itertools.repeat(BATCH)) as answers:
+        drawn = list(itertools.islice(answers, 5))
+    assert all(batch.equals(_doubled(BATCH)) for batch in drawn)
+
+
+def test_an_exchange_ends_with_what_was_poured(client: WireClient) -> None:
+    answers = client.exchange("double", BATCH.schema, [BATCH] * 50)
+    assert sum(batch.num_rows for batch in answers) == 50 * BATCH.num_rows
+
+
+def test_an_exchange_that_has_enough_ends_the_pouring(client: WireClient) -> None:
+    answers = client.exchange("first", BATCH.schema, itertools.repeat(BATCH))
+    assert len(list(answers)) == 1
+
+
+def test_answers_that_are_drawn_late_are_not_lost_when_the_service_has_enough(client: WireClient) -> None:
+    answers = client.exchange("first", BATCH.schema, itertools.repeat(BATCH))
+    time.sleep(0.2)  # gives the pouring thread the time to meet the end of the exchange
+    assert [batch.equals(BATCH) for batch in answers] == [True]
+
+
+def test_a_service_that_fails_in_an_exchange_is_an_error(client: WireClient) -> None:
+    with pytest.raises(RemoteError, match="the file is cut off"):
+        list(client.exchange("boom", BATCH.schema, itertools.repeat(BATCH)))
+
+
+def test_an_exchange_that_fails_leaves_neither_thread_nor_noise(
+    client: WireClient, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RemoteError):
+        list(client.exchange("boom", BATCH.schema, itertools.repeat(BATCH)))
+    for thread in threading.enumerate():
+        if thread.name == "hopyard-wire-exchange boom":
+            thread.join(5)
+            assert not thread.is_alive()
+    gc.collect()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_source_that_breaks_in_an_exchange_raises_where_the_answers_are_drawn(client: WireClient) -> None:
+    def breaking() -> Iterator[pyarrow.RecordBatch]:
+        yield BATCH
+        raise KeyError("row 7")
+
+    with pytest.raises(KeyError, match="row 7"):
+        list(client.exchange("double", BATCH.schema, breaking()))
+
+
+def test_an_unknown_exchange_is_told(client: WireClient) -> None:
+    with pytest.raises(UnknownMethod):
+        list(client.exchange("song", BATCH.schema, [BATCH]))
+
+
+def _doubled(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    return pyarrow.record_batch({"x": pyarrow.compute.multiply(batch.column("x"), 2)})
 
 
 def _eventually_answers(client: WireClient) -> bool:
