@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hopyard.store import Project
     from hopyard.tracking import RunId
-    from hopyard.training import RunResult
+    from hopyard.training.result import RunResult
 
 SEED = 7
 NEEDED = {"keras": "keras", "tensorflow": "tensorflow", "sklearn": "scikit-learn"}
@@ -85,7 +85,7 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
     from hopyard.cli.digits import train_digits
     from hopyard.cli.progress import Watch, training_display
     from hopyard.tracking import RunReader
-    from hopyard.training import launch
+    from hopyard.training.launch import launch
 
     run = RunReader(project, expected_run(spark))
     with training_display(epochs) as display, Watch(run.metrics, display):

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import hopyard
+from hopyard.cli.main import build_app, program_name
+from hopyard.errors import RunNotFound
+from hopyard.store import Project
+from hopyard.tracking import NodeWriter, RunState, RunWriter
+
+pytestmark = pytest.mark.unit
+Command = Callable[..., Result]
+HEAVY = ("pyspark", "pyarrow", "tensorflow", "keras", "torch", "jax", "tensorboard", "numpy", "fsspec")
+
+
+def chatter(project: Project) -> None:
+    """Leaves a run with more output than a pipe holds."""
+    run = RunWriter.begin(project, app_id="a", kind="launcher", name="chatter", nodes=1, backend="inline")
+    node = NodeWriter(project, run.id, 0)
+    for number in range(2000):
+        node.log(f"line {number} {'.' * 100}")
+    node.close()
+    run.finish(RunState.FINISHED)
+
+
+def hopyard_process(project: Project, *arguments: str, **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "hopyard", "--root", project.root, "--project", project.name, *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, time, contextlib\n"
+        "began = time.process_time()\n"
+        "from hopyard.cli.main import build_app\n"
+        "with contextlib.suppress(SystemExit): build_app()(['--help'])\n"
+        "print(time.process_time() - began)\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *_, seconds, loaded = done.stdout.splitlines()
+    assert loaded == "[]"
+    assert float(seconds) < 0.5
+
+
+def test_the_version_is_that_of_the_package(command: Command) -> None:
+    assert command("--version").stdout == f"hopyard {hopyard.__version__}\n"
+
+
+def test_nothing_at_all_shows_the_help() -> None:
+    result = CliRunner().invoke(build_app(), [])
+    assert "Commands:" in result.output
+
+
+@pytest.mark.parametrize("name", ["demo", "doctor", "runs", "logs", "tensorboard"])
+def test_every_subcommand_has_help(command: Command, name: str) -> None:
+    result = command(name, "-h")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: hopyard {name} ")
+
+
+def test_an_error_of_hopyard_is_one_message_without_traceback(command: Command) -> None:
+    result = command("logs", "nope")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_debug_shows_where_an_error_came_from(command: Command) -> None:
+    result = command("--debug", "logs", "nope")
+    assert isinstance(result.exception, RunNotFound)
+
+
+def test_an_unexpected_exception_keeps_its_traceback(project: Project) -> None:
+    chatter(project)
+    with open("/dev/full", "w") as full, hopyard_process(project, "logs", stdout=full) as process:
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" in error
+    assert "OSError" in error
+
+
+def test_a_reader_that_leaves_early_is_no_error(project: Project) -> None:
+    chatter(project)
+    with hopyard_process(project, "logs", stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("line 0 ")
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_a_reader_that_never_came_is_no_error(project: Project) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    chatter(project)
+    with hopyard_process(project, "runs", stdout=write) as process:
+        os.close(write)
+        _, error = process.communicate(timeout=60)
+    assert error == ""
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(project: Project) -> None:
+    run = RunWriter.begin(
+        project,
+        app_id="a",
+        kind="launcher",
+        name="n",
+        nodes=1,
+        backend="spark",
+        clock=lambda: time.time() + 600,
+    )
+    node = NodeWriter(project, run.id, 0)
+    node.log("ready")
+    node.flush()
+    with hopyard_process(project, "logs", "-f", stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == ""
+
+
+def test_the_program_is_called_as_the_user_can_call_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "hopyard"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", "")
+    assert program_name(str(program)) == str(program)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program_name(str(program)) == "hopyard"
+    assert program_name("/site-packages/hopyard/__main__.py") == "python -m hopyard"

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+from hopyard import launch
+from hopyard.cli.runs import last_metrics
+from hopyard.errors import NodeFailed
+from hopyard.store import Project
+from hopyard.tracking import MetricPoint, RunState, RunWriter
+
+pytestmark = pytest.mark.unit
+Command = Callable[..., Result]
+
+
+def begin(project: Project, name: str, *, at: float) -> RunWriter:
+    return RunWriter.begin(
+        project, app_id="app-1", kind="launcher", name=name, nodes=2, backend="spark", clock=lambda: at
+    )
+
+
+def report_twice(ctx: object) -> None:
+    ctx.report(1, loss=0.5)  # type: ignore[attr-defined]
+    ctx.report(2, loss=0.25)  # type: ignore[attr-defined]
+
+
+def fail() -> None:
+    raise ValueError("the grapes are sour\nand green")
+
+
+def test_a_launched_run_is_listed_with_its_last_metric(project: Project, command: Command) -> None:
+    result = launch(report_twice, name="pinot", backend="inline", project=project)
+    _, row = command("runs").stdout.splitlines()
+    assert row.startswith(f"{result.run_id}  pinot  FINISHED  1 ")
+    assert row.endswith("loss=0.25")
+
+
+def test_a_failed_run_shows_the_first_line_of_its_error(project: Project, command: Command) -> None:
+    with pytest.raises(NodeFailed):
+        launch(fail, backend="inline", project=project)
+    _, row = command("runs").stdout.splitlines()
+    assert "FAILED" in row
+    assert row.endswith("the grapes are sour")
+
+
+def test_the_newest_run_comes_first(project: Project, command: Command) -> None:
+    for age, name in ((300, "old"), (100, "new"), (200, "middle")):
+        begin(project, name, at=time.time() - age)
+    names = [line.split()[1] for line in command("runs").stdout.splitlines()]
+    assert names == ["NAME", "new", "middle", "old"]
+
+
+def test_a_run_whose_driver_fell_silent_is_lost(project: Project, command: Command) -> None:
+    begin(project, "silent", at=time.time() - 3600)
+    begin(project, "alive", at=time.time())
+    _, alive, silent = command("runs").stdout.splitlines()
+    assert "RUNNING" in alive
+    assert "LOST" in silent
+    assert "  0.0s" in silent  # nothing is known of the time since its last sign of life
+
+
+def test_a_limit_cuts_the_list_and_says_so(project: Project, command: Command) -> None:
+    for number in range(3):
+        begin(project, f"run{number}", at=time.time() + number)
+    result = command("runs", "--limit", "2")
+    assert len(result.stdout.splitlines()) == 3
+    assert "older runs" in result.stderr
+
+
+def test_corrupt_records_are_told_on_standard_error_and_hide_nothing(
+    project: Project, command: Command
+) -> None:
+    project.put(project.layout.run("app-0", "launcher", 1).record, b"{")
+    begin(project, "good", at=time.time())
+    result = command("runs")
+    assert result.exit_code == 0
+    assert "good" in result.stdout
+    assert "app-0/launcher/run.1" in result.stderr
+    assert "app-0" not in result.stdout
+
+
+def test_corrupt_metrics_are_told_on_standard_error(project: Project, command: Command) -> None:
+    run = begin(project, "good", at=time.time())
+    metrics = project.layout.run(run.id.app_id, run.id.kind, run.id.number).node_metrics(0)
+    project.put(f"{metrics}/00001.jsonl", b"no json\n")
+    assert f"{metrics}, segment 1" in command("runs").stderr
+
+
+def test_an_empty_project_says_how_to_make_a_run(project: Project, command: Command) -> None:
+    result = command("runs")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert f"hopyard --root {project.root} --project vineyard demo" in result.stderr
+
+
+def test_an_ended_run_shows_how_long_it_took(project: Project, command: Command) -> None:
+    times = iter((1000.0, 1185.0))
+    run = RunWriter.begin(
+        project, app_id="a", kind="k", name="n", nodes=1, backend="inline", clock=lambda: next(times)
+    )
+    run.finish(RunState.FINISHED)
+    assert "3m05s" in command("runs").stdout
+
+
+def test_the_last_metric_is_that_of_the_highest_step_of_the_chief() -> None:
+    points = [
+        MetricPoint(name="loss", step=2, value=0.25, time=0.0),
+        MetricPoint(name="loss", step=1, value=0.5, time=0.0),
+        MetricPoint(name="accuracy", step=1, value=0.75, time=0.0),
+        MetricPoint(name="loss", step=9, value=9.0, time=0.0, rank=1),
+    ]
+    assert last_metrics(points) == "accuracy=0.75 loss=0.25"
