@@ -23,10 +23,11 @@ from pyspark.sql import SparkSession
 
 from hopyard.errors import SessionConflict, SparkNotStarted
 from hopyard.scratch import scratch_folder
+from hopyard.session.environment import environment
 from hopyard.session.gpus import gpu_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from hopyard.session.local import LocalCluster
 
@@ -95,7 +96,7 @@ def start(cluster: LocalCluster, *, start_timeout_seconds: float) -> SparkSessio
         log = folder / "driver.log"
         conf = SparkConf(loadDefaults=False).setAll(list(_configuration(cluster, folder).items()))
         try:
-            with _environment(_variables(folder)):
+            with environment(_variables(folder)):
                 gateway = stack.enter_context(_java_virtual_machine(conf, log))
                 context = EmbeddedContext(cluster, conf, gateway)
         except PySparkRuntimeError as error:
@@ -161,20 +162,6 @@ def _spark_home() -> Path:
     installed = Path(pyspark.__file__).parent
     # A Spark distribution keeps the Python package below its home; pip puts the home into the package.
     return installed if (installed / "jars").is_dir() else installed.parents[1]
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextlib.contextmanager

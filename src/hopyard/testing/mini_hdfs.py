@@ -10,10 +10,10 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Self
 from xml.sax.saxutils import escape
 
+from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import ServerNotReady
 from hopyard.scratch import scratch_folder
 from hopyard.testing.hadoop_jars import hadoop_jars
-from hopyard.testing.tether import TetheredProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class MiniHDFS:
         """
         self._jars = jars
         self._start_timeout_seconds = start_timeout_seconds
-        self._servers: dict[str, TetheredProcess] = {}
+        self._servers: dict[str, ServerProcess] = {}
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -93,14 +93,14 @@ class MiniHDFS:
                 "NameNode -format", self._start_timeout_seconds, "no file system", formatting.last_lines()
             )
 
-    def _spawn(self, server: str, *arguments: str) -> TetheredProcess:
+    def _spawn(self, server: str, *arguments: str) -> ServerProcess:
         java = (
             "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
             f"-Djdk.net.hosts.file={self.folder / 'conf' / 'hosts'}",
             "-cp", f"{self.folder / 'conf'}:{self._classpath}",
         )  # fmt: skip
         log = self.folder / f"{server.rpartition('.')[2]}.log"
-        return TetheredProcess([*java, server, *arguments], log=log)
+        return ServerProcess([*java, server, *arguments], log=log)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + self._start_timeout_seconds

@@ -10,9 +10,9 @@ import urllib.request
 import uuid
 from typing import Self
 
+from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import MissingDependency, ServerNotReady
 from hopyard.scratch import scratch_folder
-from hopyard.testing.tether import TetheredProcess
 
 _LOOK_AGAIN_SECONDS = 0.05
 
@@ -44,7 +44,7 @@ class S3Server:
                 free.bind(("127.0.0.1", 0))
                 self._port = free.getsockname()[1]
             command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
-            self._server = stack.enter_context(TetheredProcess(command, log=folder / "s3.log"))
+            self._server = stack.enter_context(ServerProcess(command, log=folder / "s3.log"))
             self.endpoint_url = f"http://127.0.0.1:{self._port}"
             self.storage_options = {"key": "hopyard", "secret": "hopyard", "endpoint_url": self.endpoint_url}
             self._wait_until_ready()
