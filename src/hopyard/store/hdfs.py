@@ -6,12 +6,12 @@ import contextlib
 import ctypes
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 from hdfs_native import Client, FileStatus, WriteOptions
 
-from hopyard.errors import AlreadyExists, IsAFolder, NotAFolder, PathNotFound, StoreFailed
+from hopyard.errors import AlreadyExists, PathNotFound, StoreFailed
 from hopyard.store.filesystem import Entry, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
 from hopyard.store.location import Location
@@ -55,42 +55,27 @@ class HdfsStore(HadoopStore):
             client = Client(location.base if location.authority else None, settings, **arguments)
         return cls(client, location.base)
 
-    def read(self, path: str) -> Iterator[bytes]:
-        """See `FileSystem.read`."""
-        with self._errors(path):
-            try:
-                reader = self._client.read(path)
-            except FileNotFoundError as error:
-                # Also the answer for folders.
-                raise (IsAFolder if self._is_folder(path) else PathNotFound)(self._url(path)) from error
-            yield from reader.read_range_stream(0, len(reader))
-
     def info(self, path: str) -> Entry:
         """See `FileSystem.info`."""
         with self._errors(path):
             return _entry(self._client.get_file_info(path))
 
-    def list(self, path: str) -> Iterable[Entry]:
-        """See `FileSystem.list`."""
+    def _stream(self, path: str) -> Iterator[bytes]:
         with self._errors(path):
-            entries = [_entry(status) for status in self._client.list_status(path)]
-        if len(entries) == 1 and entries[0].path == path:
-            raise NotAFolder(self._url(path))
-        return entries
+            reader = self._client.read(path)
+            yield from reader.read_range_stream(0, len(reader))
 
-    def mkdir(self, path: str) -> None:
-        """See `FileSystem.mkdir`."""
-        try:
-            with self._errors(path):
-                self._client.mkdirs(path, create_parent=True)
-        except AlreadyExists as error:
-            raise NotAFolder(self._url(path)) from error
-
-    def remove(self, path: str, *, recursive: bool) -> None:
-        """See `FileSystem.remove`."""
+    def _children(self, path: str) -> Sequence[Entry]:
         with self._errors(path):
-            if not self._client.delete(path, recursive):
-                raise PathNotFound(self._url(path))
+            return [_entry(status) for status in self._client.list_status(path)]
+
+    def _make(self, path: str) -> None:
+        with self._errors(path):
+            self._client.mkdirs(path, create_parent=True)
+
+    def _delete(self, path: str, *, recursive: bool) -> bool:
+        with self._errors(path):
+            return self._client.delete(path, recursive)
 
     def _create(self, path: str, chunks: Iterable[bytes]) -> None:
         with self._errors(path):
@@ -104,19 +89,8 @@ class HdfsStore(HadoopStore):
                 writer.close()
 
     def _rename(self, source: str, target: str, *, replace: bool) -> None:
-        try:
-            with self._errors(target):
-                self._client.rename(source, target, replace)
-        except StoreFailed as error:
-            if self._is_folder(target):
-                raise AlreadyExists(self._url(target)) from error
-            raise
-
-    def _is_folder(self, path: str) -> bool:
-        try:
-            return self.info(path).is_dir
-        except PathNotFound:
-            return False
+        with self._errors(target):
+            self._client.rename(source, target, replace)
 
     def _url(self, path: str) -> str:
         return self._base + path
@@ -127,13 +101,13 @@ class HdfsStore(HadoopStore):
 
 @contextlib.contextmanager
 def _errors(url: str) -> Iterator[None]:
-    """Turns the client's errors into ours; those that are ours already pass."""
+    """Turns the client's errors into ours."""
     try:
         yield
     except FileNotFoundError as error:
-        raise error if isinstance(error, PathNotFound) else PathNotFound(url) from error
+        raise PathNotFound(url) from error
     except FileExistsError as error:
-        raise error if isinstance(error, AlreadyExists) else AlreadyExists(url) from error
+        raise AlreadyExists(url) from error
     except RuntimeError as error:
         match = _RPC_ERROR.match(str(error))
         if match is None:

@@ -16,7 +16,7 @@ PROJECTS = "Projects"
 
 # Names in a run folder that are ours, as patterns: a user's file of such a name is stored under another.
 RESERVED_NAMES = frozenset(
-    {"run.json", "study.json", "logfile", "metric", "metrics", "logs", "nodes", "node.[0-9]*"}
+    {"run.json", "study.json", "logfile*", "metric", "metrics", "logs", "nodes", "node.[0-9]*"}
 )
 
 # No dot in a key: what stands between two '=' has to have one reading.

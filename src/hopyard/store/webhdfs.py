@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import getpass
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
 import requests
 from fsspec.implementations.webhdfs import WebHDFS
 
-from hopyard.errors import AlreadyExists, IsAFolder, NotAFolder, PathNotFound, StoreFailed
+from hopyard.errors import StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES, Entry, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
 from hopyard.store.location import Location
 
 _DEFAULT_PORT = 9870
+_SERVICE = "/webhdfs/v1"
 # Seconds to connect, and to wait for the next bytes.
 _TIMEOUT = (30.0, 300.0)
 
@@ -49,67 +50,41 @@ class WebHdfsStore(HadoopStore):
         gateway = WebHDFS(host, int(port or _DEFAULT_PORT), skip_instance_cache=True, **login)
         return cls(gateway, location.base)
 
-    def read(self, path: str) -> Iterator[bytes]:
-        """See `FileSystem.read`."""
-        with self._errors(path):
-            try:
-                response = self._call("GET", "OPEN", path, stream=True)
-            except PathNotFound as error:
-                # Also the answer for folders.
-                raise (IsAFolder if self._is_folder(path) else PathNotFound)(self._url(path)) from error
-            with response:
-                yield from response.iter_content(CHUNK_BYTES)
-
     def info(self, path: str) -> Entry:
         """See `FileSystem.info`."""
-        status = self._call("GET", "GETFILESTATUS", path).json()["FileStatus"]
-        return _entry(path, status)
+        return _entry(path, self._call("GET", "GETFILESTATUS", path).json()["FileStatus"])
 
-    def list(self, path: str) -> Iterable[Entry]:
-        """See `FileSystem.list`."""
+    def _stream(self, path: str) -> Iterator[bytes]:
+        response = self._call("GET", "OPEN", path, redirect=False, stream=True)
+        # A gateway gives the content itself.
+        if "Location" in response.headers:
+            response = self._send("GET", path, _at_datanode(path, response), stream=True)
+        with self._errors(path), response:
+            yield from response.iter_content(CHUNK_BYTES)
+
+    def _children(self, path: str) -> Sequence[Entry]:
         statuses = self._call("GET", "LISTSTATUS", path).json()["FileStatuses"]["FileStatus"]
-        if len(statuses) == 1 and not statuses[0]["pathSuffix"]:
-            raise NotAFolder(self._url(path))
-        return [_entry(f"{path}/{status['pathSuffix']}", status) for status in statuses]
+        return [_entry(f"{path}/{status['pathSuffix']}".removesuffix("/"), status) for status in statuses]
 
-    def mkdir(self, path: str) -> None:
-        """See `FileSystem.mkdir`."""
-        try:
-            self._call("PUT", "MKDIRS", path)
-        except AlreadyExists as error:
-            raise NotAFolder(self._url(path)) from error
+    def _make(self, path: str) -> None:
+        self._call("PUT", "MKDIRS", path)
 
-    def remove(self, path: str, *, recursive: bool) -> None:
-        """See `FileSystem.remove`."""
+    def _delete(self, path: str, *, recursive: bool) -> bool:
         answer = self._call("DELETE", "DELETE", path, recursive=str(recursive).lower())
-        if not answer.json()["boolean"]:
-            raise PathNotFound(self._url(path))
+        return bool(answer.json()["boolean"])
 
     def _create(self, path: str, chunks: Iterable[bytes]) -> None:
         # The NameNode says which DataNode takes the bytes; nothing is sent before.
         answer = self._call("PUT", "CREATE", path, redirect=False, overwrite="false")
-        self._send("PUT", path, answer.headers["Location"], data=_body(chunks))
+        self._send("PUT", path, _at_datanode(path, answer), data=_body(chunks))
 
     def _rename(self, source: str, target: str, *, replace: bool) -> None:
         option = "OVERWRITE" if replace else "NONE"
-        try:
-            answer = self._call(
-                "PUT", "RENAME", source, destination=target, renameoptions=option, subject=target
-            )
-        except StoreFailed as error:
-            if self._is_folder(target):
-                raise AlreadyExists(self._url(target)) from error
-            raise
+        answer = self._call("PUT", "RENAME", source, subject=target, destination=target, renameoptions=option)
         # With an option the NameNode answers nothing. A gateway that does not know options renames in
         # the old way, and tells that it did not by a false.
         if answer.content and not answer.json()["boolean"]:
             raise StoreFailed(self._url(target), "this gateway (HttpFS?) does not know 'renameoptions'")
-
-    def _is_folder(self, path: str) -> bool:
-        try:
-            return self.info(path).is_dir
-        except PathNotFound:
-            return False
 
     def _call(
         self,
@@ -125,7 +100,7 @@ class WebHdfsStore(HadoopStore):
         return self._send(
             method,
             subject or path,
-            self._gateway.url + quote(path, safe="/"),
+            self._gateway.url + _quoted(path),
             params={**parameters, **self._gateway.pars, "op": operation},
             allow_redirects=redirect,
             stream=stream,
@@ -163,6 +138,20 @@ def _refusal(response: requests.Response, url: str) -> OSError:
         return hadoop_error(remote["exception"], url, remote["message"])
     except (ValueError, KeyError, TypeError):
         return StoreFailed(url, f"HTTP {response.status_code} {response.reason}")
+
+
+def _at_datanode(path: str, answer: requests.Response) -> str:
+    """Returns where the NameNode sends us for the content of a file, with the path as we wrote it.
+
+    Its Java makes one character of a letter and a combining accent: the folder would be another one.
+    """
+    place, mark, parameters = answer.headers["Location"].partition("?")
+    server = place.partition(_SERVICE)[0]
+    return f"{server}{_SERVICE}{_quoted(path)}{mark}{parameters}"
+
+
+def _quoted(path: str) -> str:
+    return quote(path, safe="/")
 
 
 def _body(chunks: Iterable[bytes]) -> bytes | Iterator[bytes]:

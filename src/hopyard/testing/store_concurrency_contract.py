@@ -38,7 +38,7 @@ class ConcurrencyContract:
 
     is_shared = True
     replacements = 20
-    kills = 5
+    kills = 3
     longest_write = 0.02
 
     def test_exactly_one_of_many_concurrent_threads_creates_a_file(self, project: Project) -> None:

@@ -1,9 +1,12 @@
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hopyard.errors import AlreadyExists
+from hopyard.errors import AlreadyExists, InvalidName
 from hopyard.store import Project
 from hopyard.testing.store_contract import StoreContract
 
@@ -67,3 +70,20 @@ def test_files_get_the_permissions_that_the_user_asks_for(project: Project) -> N
     finally:
         os.umask(before)
     assert os.stat(project.url("file")).st_mode & 0o777 == 0o640
+
+
+names = st.text(st.characters(exclude_categories=()), min_size=1, max_size=260)
+
+
+@settings(deadline=None, max_examples=50)  # a shared disk has its moments
+@given(st.lists(names, min_size=1, max_size=3).map("/".join))
+def test_any_text_is_held_by_the_disk_or_refused(path: str) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        project = Project(root, "any")
+        try:
+            project.put(path, b"content")
+        except InvalidName:
+            assert not project.exists()
+            return
+        assert project.read(path) == b"content"
+        assert [entry.path for entry in project.walk()] == [path]

@@ -1,0 +1,150 @@
+import pickle
+import threading
+from pathlib import Path
+
+import pytest
+
+from hopyard.errors import InvalidName, IsAFolder, UnsupportedStore
+from hopyard.store import Project
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project.open(str(tmp_path), "demo")
+
+
+def test_opening_makes_nothing(tmp_path: Path) -> None:
+    Project.open(str(tmp_path / "root"), "demo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_path_of_a_local_project_is_plain_and_ends_with_a_slash(project: Project, tmp_path: Path) -> None:
+    assert project.path == f"{tmp_path}/Projects/demo/"
+    project.put("file", b"content")
+    with open(project.path + "file", "rb") as file:
+        assert file.read() == b"content"
+
+
+@pytest.mark.parametrize("root", ["hdfs://host:8020", "s3://bucket/prefix", "memory://x", "hdfs://"])
+def test_path_of_a_remote_project_is_a_url(root: str) -> None:
+    project = Project.open(root, "demo")
+    assert project.path == f"{root}/Projects/demo/"
+    assert project.url("a/b c#d") == f"{root}/Projects/demo/a/b c#d"
+    assert project.relative(project.url("a/b c#d")) == "a/b c#d"
+
+
+def test_url_keeps_a_trailing_slash(project: Project) -> None:
+    assert project.url("Logs/") == f"{project.path}Logs/"
+    assert project.url() == project.path
+
+
+@pytest.mark.parametrize("relative", ["../other", "/etc/passwd", "a/../../b", "a\0b"])
+def test_url_of_a_path_that_leaves_the_project_is_refused(project: Project, relative: str) -> None:
+    with pytest.raises(InvalidName):
+        project.url(relative)
+
+
+def test_environment_says_which_project_is_meant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOPYARD_ROOT", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("HOPYARD_PROJECT", "named")
+    assert Project.open().path == f"{tmp_path}/elsewhere/Projects/named/"
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a:b"])
+def test_name_of_a_project_is_a_valid_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidName):
+        Project(str(tmp_path), name)
+
+
+def test_unknown_store_is_refused_when_the_project_is_opened() -> None:
+    with pytest.raises(UnsupportedStore):
+        Project.open("gopher://host", "demo")
+
+
+def test_project_travels_as_its_recipe() -> None:
+    project = Project.open("s3://bucket", "demo", storage_options={"key": "k"})
+    again = pickle.loads(pickle.dumps(project))
+    assert again == project
+    assert hash(again) == hash(project)
+    assert (again.root, again.name, again.path) == (project.root, project.name, project.path)
+    assert again != Project.open("s3://bucket", "demo", storage_options={"key": "other"})
+
+
+def test_project_that_is_in_use_travels_too(project: Project) -> None:
+    project.put("file", b"content")
+    assert pickle.loads(pickle.dumps(project)).read("file") == b"content"
+    assert len(pickle.dumps(project)) < 300
+
+
+def test_secrets_do_not_show() -> None:
+    project = Project.open("s3://bucket", "demo", storage_options={"secret": "hush"})
+    assert "hush" not in f"{project} {project!r}"
+
+
+class TestRelative:
+    def test_full_path_and_relative_path_are_understood(self, project: Project) -> None:
+        assert project.relative(project.url("Logs/a b")) == "Logs/a b"
+        assert project.relative(f"file://{project.path}Logs") == "Logs"
+        assert project.relative("Logs/a") == "Logs/a"
+        assert project.relative(project.path) == ""
+        assert project.relative("") == ""
+
+    @pytest.mark.parametrize("root", ["/data", "hdfs://host:8020/yard", "s3://bucket"])
+    def test_old_path_without_a_host_is_understood_on_every_store(self, root: str) -> None:
+        project = Project(root, "demo")
+        assert project.relative("hdfs:///Projects/demo/Logs/TensorFlow/") == "Logs/TensorFlow"
+        assert project.relative("/Projects/demo/Logs") == "Logs"
+        assert project.relative("/Projects/demo") == ""
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "/Projects/other/Logs",
+            "/Projects/demolition/Logs",
+            "/etc/passwd",
+            "/Projects/demo/../other",
+            "hdfs://elsewhere:8020/Projects/demo/Logs",
+            "s3://host:8020/Projects/demo/Logs",
+            "../x",
+            "hdfs:///Projects/demo/a/../../b",
+        ],
+    )
+    def test_what_is_elsewhere_is_refused(self, url: str) -> None:
+        with pytest.raises(InvalidName):
+            Project("hdfs://host:8020", "demo").relative(url)
+
+
+def test_project_itself_is_not_removed_or_moved(project: Project) -> None:
+    project.put("file", b"")
+    with pytest.raises(InvalidName):
+        project.remove("", recursive=True)
+    with pytest.raises(InvalidName):
+        project.move("", "elsewhere")
+    assert project.exists("file")
+
+
+def test_walk_passes_over_a_folder_that_vanishes(project: Project) -> None:
+    for name in ("a", "b"):
+        project.put(f"{name}/file", b"")
+    walk = project.walk()
+    assert next(walk).path == "a/file"
+    project.remove("b", recursive=True)
+    assert list(walk) == []
+
+
+def test_threads_share_a_project(project: Project) -> None:
+    threads = [threading.Thread(target=project.put, args=(f"folder/{n}", b"")) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(project.list("folder")) == 20
+
+
+def test_copy_onto_a_folder_is_refused(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    project.mkdir("folder")
+    with pytest.raises(IsAFolder):
+        project.copy_in(tmp_path / "file", "folder", overwrite=True)
