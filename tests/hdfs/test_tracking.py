@@ -65,14 +65,9 @@ def test_runs_get_different_numbers(project: Project) -> None:
 
 
 def test_readers_see_a_consistent_past_while_writers_are_killed(mini_hdfs: MiniHDFS) -> None:
+    size = ["--kills", "8", "--writers", "2", "--longest-life", "3"]
     ended = subprocess.run(
-        [
-            sys.executable,
-            KILL_WRITERS,
-            "--root",
-            mini_hdfs.url,
-            *"--kills 8 --writers 2 --longest-life 3".split(),
-        ],
+        [sys.executable, KILL_WRITERS, "--root", mini_hdfs.url, *size],
         capture_output=True,
         text=True,
         timeout=170,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,23 +18,57 @@ LINES = [f"line {number}" for number in range(8)]
 
 
 class WatchedProject(Project):
-    """A project that lets somebody look at the store right before each change."""
+    """A project that calls `look` right before and after each change of the store."""
 
-    look: Callable[[], None] | None = None
+    look: Callable[[], object] = staticmethod(lambda: None)
 
     def write_chunks(self, relative, chunks, *, overwrite):
-        self._before()
+        self.look()
         super().write_chunks(relative, chunks, overwrite=overwrite)
-        self._before()
+        self.look()
 
     def remove(self, relative, recursive=False):
-        self._before()
+        self.look()
         super().remove(relative, recursive)
-        self._before()
+        self.look()
 
-    def _before(self):
-        if self.look is not None:
-            self.look()
+
+class InterruptedProject(Project):
+    """A project that calls `interrupt` once, right before the look at the store with the given number."""
+
+    countdown: int
+    interrupt: Callable[[], object]
+
+    def exists(self, relative=""):
+        self._count()
+        return super().exists(relative)
+
+    def list(self, relative=""):
+        self._count()
+        return super().list(relative)
+
+    def read(self, relative):
+        self._count()
+        return super().read(relative)
+
+    def _count(self):
+        self.countdown -= 1
+        if self.countdown == 0:
+            self.interrupt()
+
+
+class StoreAwayError(OSError):
+    """The store stopped answering."""
+
+
+def failing_after(steps: int) -> Callable[[], None]:
+    left = iter(range(steps))
+
+    def step() -> None:
+        if next(left, None) is None:
+            raise StoreAwayError
+
+    return step
 
 
 def write(node: NodeWriter, lines: list[str], per_segment: int = 2) -> NodeWriter:
@@ -60,7 +95,7 @@ def test_at_every_step_of_joining_a_reader_finds_each_line_once(tmp_path: Path, 
     steps: list[list[str]] = []
     project.look = lambda: steps.append(list(RunReader(project, run_id).log()))
     node.close()
-    project.look = None
+    project.look = lambda: None
     assert len(steps) >= 10
     assert all(seen == LINES for seen in steps)
 
@@ -86,6 +121,23 @@ def test_a_log_joined_in_the_midst_of_a_read_gives_each_line_once(project, begin
     node.close()
     seen += reading
     assert [line.decode() for line in seen] == LINES
+
+
+@pytest.mark.parametrize("steps", [2, 4, 6, 8])  # written, and one, two, three segments removed
+def test_joining_that_gets_so_far_between_any_two_looks_of_a_reader_is_not_seen(tmp_path: Path, begin, steps):
+    for look in range(1, 10):
+        writing, reading = WatchedProject(str(tmp_path), "demo"), InterruptedProject(str(tmp_path), "demo")
+        run_id = begin().id
+        node = write(NodeWriter(writing, run_id, 0), LINES[:3], per_segment=1)
+        writing.look = failing_after(steps)
+
+        def join(node=node):
+            with contextlib.suppress(StoreAwayError):  # that far and no further
+                node.close()
+
+        reading.countdown, reading.interrupt = look, join
+        assert list(RunReader(reading, run_id).log()) == LINES[:3], f"joined at look {look}"
+        assert list(RunReader(reading, run_id).log()) == LINES[:3], f"joined before, at look {look}"
 
 
 def test_a_cursor_goes_on_where_it_was(project, begin):
@@ -123,18 +175,10 @@ def test_joining_that_was_cut_short_is_taken_up_again(tmp_path: Path, begin):
     project = WatchedProject(str(tmp_path), "demo")
     run_id = begin().id
     node = write(NodeWriter(project, run_id, 0), LINES)
-    countdown = iter([None, None, None, None])
-
-    def fail_at_the_fifth_step():
-        try:
-            next(countdown)
-        except StopIteration:
-            raise OSError("the store is away") from None
-
-    project.look = fail_at_the_fifth_step
-    with pytest.raises(OSError, match="away"):
+    project.look = failing_after(5)
+    with pytest.raises(StoreAwayError):
         node.close()
-    project.look = None
+    project.look = lambda: None
     assert list(RunReader(project, run_id).log()) == LINES
     node.close()
     assert list(RunReader(project, run_id).log()) == LINES
