@@ -162,7 +162,6 @@ class WireClient:
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_exchange(descriptor, self._options(exchange))
-            writer.begin(schema)
         except (flight.FlightError, pyarrow.ArrowException) as error:
             raise error_of(error, exchange) from None
         return AnswerStream(reader, exchange, Pouring(writer, schema, batches, exchange))

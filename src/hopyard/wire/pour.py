@@ -67,6 +67,7 @@ class Pouring:
         # an error of Flight says that the server has enough or is gone; the drawing side knows which
         with suppress(flight.FlightError, pyarrow.ArrowException):
             try:
+                self._writer.begin(schema)
                 pour(self._writer, schema, batches, doing=self._exchange.doing)
             except (flight.FlightError, pyarrow.ArrowException):
                 raise

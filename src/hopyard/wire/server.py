@@ -59,7 +59,7 @@ class WireServer:
         close_timeout: float = 5.0,
     ) -> None:
         host = routable_address(address or network)
-        token = secrets.token_urlsafe(_TOKEN_BYTES) if token is None else token
+        token = token or secrets.token_urlsafe(_TOKEN_BYTES)
         identity = make_identity(host, now=datetime.datetime.now(datetime.UTC)) if tls else None
         options: dict[str, Any] = {
             "service": service,
