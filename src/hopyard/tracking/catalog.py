@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -49,8 +49,12 @@ def list_runs(project: Project, *, limit: int | None = None) -> RunListing:
             partial(_runs_of_application, project, limit), _folders(project, project.layout.logs)
         )
         run_ids = [run_id for found in applications for run_id in found]
-        stored = pool.map(partial(_read_record, project), run_ids)
-        found = decode_all(RunRecord, (each for each in stored if each is not None))
+        stored = list(pool.map(partial(_read_record, project), run_ids))
+    if limit is not None and None in stored:
+        # Folders without a record took the place of runs further down, so all have to be looked at.
+        everything = list_runs(project)
+        return RunListing(runs=everything.runs[:limit], corrupt=everything.corrupt)
+    found = decode_all(RunRecord, (each for each in stored if each is not None))
     newest = sorted(found, key=lambda run: (run.started, run.number), reverse=True)
     return RunListing(runs=tuple(newest[:limit]), corrupt=found.corrupt)
 
@@ -70,12 +74,15 @@ def find_run(project: Project, text: str) -> RunReader:
     if run_id is not None and project.exists(run_paths(project, run_id).record):
         return RunReader(project, run_id)
     listing = list_runs(project, limit=1 if text == LAST else None)
-    candidates = listing.runs if text == LAST else _matching(listing.runs, text)
+    if text == LAST:
+        candidates = {run.id: run.name for run in listing.runs}
+    else:
+        candidates = _matching(_names(project, listing), text)
     if not candidates:
         raise RunNotFound(text, project.path)
     if len(candidates) > 1:
-        raise AmbiguousRun(text, tuple(f"{run.id} ({run.name})" for run in candidates))
-    return RunReader(project, candidates[0].id)
+        raise AmbiguousRun(text, tuple(f"{run_id} ({name})" for run_id, name in candidates.items()))
+    return RunReader(project, *candidates)
 
 
 def _as_id(text: str) -> RunId | None:
@@ -85,10 +92,21 @@ def _as_id(text: str) -> RunId | None:
         return None
 
 
-def _matching(runs: Sequence[RunRecord], text: str) -> Sequence[RunRecord]:
-    """Returns the runs that `text` names; whole parts of an id go before any end of it."""
-    exact = [run for run in runs if run.name == text or str(run.id).endswith(f"/{text}")]
-    return exact or [run for run in runs if text and str(run.id).endswith(text)]
+def _names(project: Project, listing: RunListing) -> dict[RunId, str]:
+    """Returns the names of all runs by id; one with a damaged record is still there to be found by its id."""
+    damaged = (
+        error.path.removeprefix(f"{project.layout.logs}/").rpartition("/")[0] for error in listing.corrupt
+    )
+    return {run.id: run.name for run in listing.runs} | {RunId.parse(text): "damaged" for text in damaged}
+
+
+def _matching(names: dict[RunId, str], text: str) -> dict[RunId, str]:
+    """Returns the runs that `text` means; a name or whole parts of an id go before any end of it."""
+    ends = {run_id: name for run_id, name in names.items() if text and str(run_id).endswith(text)}
+    exact = {
+        run_id: name for run_id, name in names.items() if name == text or str(run_id).endswith(f"/{text}")
+    }
+    return exact or ends
 
 
 def _runs_of_application(project: Project, limit: int | None, app_id: str) -> list[RunId]:

@@ -52,6 +52,8 @@ class LogCursor:
     def read(self) -> Iterator[bytes]:
         """Yields what the log has gained since the last call, line by line, without line ends.
 
+        To be consumed to its end: lines that were left in it do not come again.
+
         Raises:
             CorruptRecord: A segment of the log is missing.
         """
@@ -74,9 +76,9 @@ class _PartCursor:
 
     def read(self) -> Iterator[bytes]:
         """Yields the new bytes in pieces of any size; together they are whole lines."""
+        if self._complete:
+            return
         for _ in range(_LOOKS):
-            if self._complete:
-                return
             if self._project.exists(self._part.logfile):
                 yield from self._read_logfile()
                 return
@@ -98,6 +100,7 @@ class _PartCursor:
     def _read_segments(self) -> Iterator[bytes]:
         for segment in read_segments(self._project, self._part.segments, after=self._after):
             if segment.number != self._after + 1:
+                # The one between was removed while the store listed the folder.
                 raise PathNotFound(self._part.segments)
             self._after = segment.number
             self._offset += len(segment.data)

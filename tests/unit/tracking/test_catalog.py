@@ -58,6 +58,7 @@ def test_folders_and_files_that_are_no_runs_are_passed_over(project, runs):
     listing = list_runs(project)
     assert len(listing.runs) == 4
     assert listing.corrupt == ()
+    assert find_run(project, "last").id == runs["newest"]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,7 @@ def test_whole_parts_of_an_id_go_before_its_end(project, begin):
     assert find_run(project, "run.1").id.number == 1
 
 
-def test_a_run_with_a_damaged_record_is_found_by_its_id(project, runs):
+@pytest.mark.parametrize("text", ["application_1_0042/launcher/run.1", "0042/launcher/run.1"])
+def test_a_run_with_a_damaged_record_is_found_by_its_id(project, runs, text):
     project.put(run_paths(project, runs["digits"]).record, b"?")
-    assert find_run(project, str(runs["digits"])).id == runs["digits"]
+    assert find_run(project, text).id == runs["digits"]
