@@ -13,6 +13,7 @@ import typer
 
 from hopyard.cli import console
 from hopyard.cli.settings import Settings
+from hopyard.cli.wording import duration
 from hopyard.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def demo(
     require_packages(backend)
     settings = Settings.of(context)
     project = settings.open_project()
+    project.mkdir(project.layout.logs)  # a project that cannot be written to is told before Spark starts
     with spark_session(backend) as spark:
         result = train(project, spark, backend, epochs)
     show(result, settings)
@@ -75,9 +77,12 @@ def spark_session(backend: Where) -> Iterator[SparkSession | None]:
     began = time.monotonic()
     with console.busy("Starting Spark"):
         spark = local_spark(executors=1)
-    with spark:
-        console.line(f"Spark {spark.version} runs, one executor ({time.monotonic() - began:.0f} s)")
+    try:
+        console.line(f"Spark {spark.version} runs with one executor ({duration(time.monotonic() - began)})")
         yield spark
+    finally:
+        with console.busy("Stopping Spark"):
+            spark.stop()
 
 
 def train(project: Project, spark: SparkSession | None, backend: Where, epochs: int) -> RunResult:

@@ -26,7 +26,8 @@ def logs(
     reader = find_run(Settings.of(context).open_project(), run)
     nodes = reader.record().nodes
     if node >= nodes:
-        raise typer.BadParameter(f"run {reader.id} has {nodes} nodes, 0 to {nodes - 1}", param_hint="--node")
+        known = "only node 0" if nodes == 1 else f"nodes 0 to {nodes - 1}"
+        raise typer.BadParameter(f"run {reader.id} has {known}", param_hint="--node")
     lines = reader.follow(node) if follow else reader.log(node)
     if not console.stream(lines):
         console.note(f"Node {node} of run {reader.id} has printed nothing.")

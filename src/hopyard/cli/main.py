@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -20,16 +23,23 @@ from hopyard.cli.settings import Settings
 from hopyard.cli.tensorboard import tensorboard
 from hopyard.errors import HopyardError
 
+OPTIONS = ("--root", "--project")
+FLAGS = ("--debug",)
+
 
 def main() -> None:
     """Runs the command and ends the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # logs hold what the terminal's encoding may not: shown escaped, not refused
+            stream.reconfigure(errors="backslashreplace")
     build_app()(prog_name=program_name(sys.argv[0]))
 
 
 def build_app() -> typer.Typer:
     """Returns the command with all its subcommands."""
     app = typer.Typer(
-        cls=ErrorEdge,
+        cls=Hopyard,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # plain help and usage errors: they are piped and searched, too
@@ -52,8 +62,29 @@ def program_name(argv0: str) -> str:
     return name if found is not None and os.path.samefile(found, argv0) else argv0
 
 
-class ErrorEdge(TyperGroup):
-    """The edge of the process: Hopyard's own errors end here as one message and exit code 1."""
+def globals_first(arguments: Sequence[str]) -> list[str]:
+    """Returns the arguments with the global options in front, wherever the user put them."""
+    ahead: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word in FLAGS or word.startswith(tuple(f"{name}=" for name in OPTIONS)):
+            ahead.append(word)
+        elif word in OPTIONS:
+            ahead += [word, *itertools.islice(words, 1)]
+        else:
+            rest.append(word)
+    return ahead + rest
+
+
+class Hopyard(TyperGroup):
+    """The command as a whole: global options anywhere, and errors as one message with exit code 1."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the global options."""
+        return super().parse_args(ctx, globals_first(args))
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the subcommand."""
@@ -87,7 +118,7 @@ def global_options(
         str | None,
         typer.Option(metavar="NAME", help="Which project (HOPYARD_PROJECT; your user name if not set)."),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001  read in ErrorEdge
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001  read by the edge
     version: Annotated[  # noqa: ARG001  done by its callback
         bool,
         typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit."),

@@ -136,4 +136,6 @@ def _bar(epochs: int) -> Iterator[Display]:
         TextColumn("{task.fields[metrics]}"),
     )
     with Progress(*columns, console=console.terminal()) as progress:
-        yield Bar(progress, progress.add_task("Starting the training process", total=epochs, metrics=""))
+        task = progress.add_task("Starting the training process", total=epochs, metrics="")
+        yield Bar(progress, task)
+        progress.update(task, description="Trained")

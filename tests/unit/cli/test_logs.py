@@ -43,7 +43,7 @@ def test_a_node_that_there_is_none_of_is_refused(project: Project, command: Comm
     launch(speak, nodes=2, backend="inline", project=project)
     result = command("logs", "--node", "2")
     assert result.exit_code == 2
-    assert "2 nodes" in result.stderr
+    assert "nodes 0 to 1" in result.stderr
 
 
 def test_a_silent_run_says_so_on_standard_error(project: Project, command: Command) -> None:

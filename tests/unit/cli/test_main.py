@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import hopyard
-from hopyard.cli.main import build_app, program_name
+from hopyard.cli.main import build_app, globals_first, program_name
 from hopyard.errors import RunNotFound
 from hopyard.store import Project
 from hopyard.tracking import NodeWriter, RunState, RunWriter
@@ -142,3 +142,33 @@ def test_the_program_is_called_as_the_user_can_call_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert program_name(str(program)) == "hopyard"
     assert program_name("/site-packages/hopyard/__main__.py") == "python -m hopyard"
+
+
+@pytest.mark.parametrize(
+    ("given", "sorted_out"),
+    [
+        ("runs --project p -n 3", "--project p runs -n 3"),
+        ("runs --root=/r --debug", "--root=/r --debug runs"),
+        ("--root /r logs x --project p", "--root /r --project p logs x"),
+        ("logs -- --root", "logs -- --root"),
+        ("logs --root", "--root logs"),
+    ],
+)
+def test_global_options_may_stand_anywhere(given: str, sorted_out: str) -> None:
+    assert globals_first(given.split()) == sorted_out.split()
+
+
+def test_a_global_option_after_the_subcommand_is_heeded(tmp_path: Path) -> None:
+    result = CliRunner().invoke(build_app(), ["runs", "--root", str(tmp_path), "--project", "late"])
+    assert f"{tmp_path}/Projects/late/" in result.stderr
+
+
+def test_a_log_that_the_encoding_cannot_hold_is_shown_escaped(project: Project) -> None:
+    run = RunWriter.begin(project, app_id="a", kind="launcher", name="n", nodes=1, backend="inline")
+    node = NodeWriter(project, run.id, 0)
+    node.log("Grüße")
+    node.close()
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    with hopyard_process(project, "logs", stdout=subprocess.PIPE, env=environment) as process:
+        output, _ = process.communicate(timeout=60)
+    assert output == "Gr\\xfc\\xdfe\n"
