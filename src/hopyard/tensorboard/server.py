@@ -22,7 +22,6 @@ from hopyard.tensorboard.mirror import EventMirror
 from hopyard.tensorboard.owner import OwnerThread
 from hopyard.tensorboard.place import Place
 from hopyard.tensorboard.source import find_folder
-from hopyard.wire.address import routable_address
 
 LOG = logging.getLogger(__name__)
 _LOOK_AGAIN_SECONDS = 0.05
@@ -183,4 +182,9 @@ def _environment() -> dict[str, str]:
 
 def _reachable(url: str, host: str) -> str:
     """Returns the URL with an address of this machine where the server listens on all of them."""
-    return url.replace(host, routable_address()) if host in _EVERYWHERE else url
+    if host not in _EVERYWHERE:
+        return url
+    # Here, as it loads Arrow: a node that only asks for its log folder does without.
+    from hopyard.wire.address import routable_address
+
+    return url.replace(host, routable_address())
