@@ -92,7 +92,8 @@ class Hopyard(TyperGroup):
             result = super().invoke(ctx)
             # a pipe that was closed at the other end shows here, not in the interpreter's last flush
             sys.stdout.flush()
-        except HopyardError as error:
+        except (HopyardError, PermissionError) as error:
+            # a folder that the user may not enter is the user's to see to, like any error of ours
             if ctx.params["debug"]:
                 raise
             console.error(str(error))
@@ -124,5 +125,8 @@ def global_options(
         typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Deep learning on Apache Spark: try it, check this machine, and look at runs."""
+    """Deep learning on Apache Spark: try it, check this machine, and look at runs.
+
+    The options below may also stand after a command.
+    """
     context.obj = Settings(program=context.command_path, root=root, project=project)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -73,6 +74,17 @@ def test_an_error_of_hopyard_is_one_message_without_traceback(command: Command) 
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
+
+
+def test_a_folder_that_may_not_be_entered_is_one_message() -> None:
+    app = build_app()
+
+    @app.command()
+    def enter() -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "/vault")
+
+    result = CliRunner().invoke(app, ["enter"])
+    assert (result.exit_code, result.stderr) == (1, "error: [Errno 13] Permission denied: '/vault'\n")
 
 
 def test_debug_shows_where_an_error_came_from(command: Command) -> None:
