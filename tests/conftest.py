@@ -68,7 +68,7 @@ def spark(spark_arguments: dict[str, Any]) -> Iterator[SparkSession]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fails a run that leaves processes behind."""
     children = psutil.Process(os.getpid()).children(recursive=True)
-    _, alive = psutil.wait_procs(children, timeout=5)
+    _, alive = psutil.wait_procs(children, timeout=1)
     if alive:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -96,6 +96,7 @@ class MiniHDFS:
     def _spawn(self, server: str, *arguments: str) -> ServerProcess:
         java = (
             "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            f"-Djava.io.tmpdir={self.folder / 'tmp'}",
             f"-Djdk.net.hosts.file={self.folder / 'conf' / 'hosts'}",
             "-cp", f"{self.folder / 'conf'}:{self._classpath}",
         )  # fmt: skip
@@ -127,6 +128,7 @@ class MiniHDFS:
         return str(beans[0]["FSState"])
 
     def _write_configuration(self) -> None:
+        (self.folder / "tmp").mkdir()
         conf = self.folder / "conf"
         # The jars come without web pages, and the web server insists on these folders.
         for pages in ("hdfs", "datanode", "static"):

@@ -42,7 +42,7 @@ with local_spark(executors=2, memory="512m", gpus=2, gpu_discovery_script=sys.ar
     print(json.dumps(spark.sparkContext.parallelize([0, 1], 2).mapPartitions(addresses).collect()))
 """
 LIFE_PROGRAM = """
-import json, os, pathlib, sys
+import json, os, pathlib, sys, urllib.request
 before = dict(os.environ)
 from hopyard.session import active_spark, local_spark
 from hopyard.errors import SparkNotStarted
@@ -52,8 +52,10 @@ with local_spark(executors=1, memory="512m") as spark:
     spark.range(3).write.saveAsTable("numbers")
     leaked = [name for name in os.environ if os.environ[name] != before.get(name)]
 active_between = active_spark() is not None
-spark = local_spark(executors=1, cores=2, memory="600m")
+spark = local_spark(executors=1, cores=2, memory="600m", ui=True)
 count = spark.range(4).count()
+with urllib.request.urlopen(spark.sparkContext.uiWebUrl) as page:
+    ui = [spark.sparkContext.uiWebUrl, page.status]
 second = pathlib.Path(spark.sparkContext.getConf().get("spark.hopyard.folder"))
 spark.sparkContext.stop()
 try:
@@ -63,6 +65,7 @@ except SparkNotStarted as error:
     refused = str(error)
 print(json.dumps({
     "count": count,
+    "ui": ui,
     "active between": active_between,
     "folders left": [str(f) for f in (first, second) if f.exists()],
     "leaked": leaked,
@@ -84,16 +87,19 @@ def python_of_worker(_: int) -> str:
 
 
 def run(program: str, *arguments: str, cwd: Path) -> str:
+    temporary = cwd.parent / f"{cwd.name}-tmp"
+    temporary.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=cwd,
+        env=os.environ | {"TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
         check=False,
-        timeout=150,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+    assert [path.name for path in temporary.rglob("*") if path.is_file()] == [".lock"]
     return done.stdout
 
 
@@ -146,9 +152,12 @@ def test_the_active_session_is_found_from_any_thread(spark: SparkSession) -> Non
     assert found == [spark, spark]
 
 
+@pytest.mark.timeout(400)  # two starts, one after the other
 def test_sessions_follow_each_other_and_leave_nothing(tmp_path: Path) -> None:
     told = json.loads(run(LIFE_PROGRAM, cwd=tmp_path))
     assert told["count"] == 4
+    assert told["ui"][0].startswith("http://127.0.0.1:")
+    assert told["ui"][1] == 200
     assert told["active between"] is False
     assert told["folders left"] == []
     assert set(told["leaked"]) <= {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}  # pyspark's own
