@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Self
 
 import pyarrow
@@ -11,9 +10,9 @@ from pyarrow import flight
 
 from hopyard.errors import InvalidMessage, PeerGone
 from hopyard.wire.endpoint import Endpoint
-from hopyard.wire.fault import Exchange, early_reply, error_of
+from hopyard.wire.fault import FLIGHT_ERRORS, Exchange, early_reply, error_of
 from hopyard.wire.message import MAX_MESSAGE_BYTES, Json, decode, encode
-from hopyard.wire.pour import Pouring, pour
+from hopyard.wire.pour import Pouring, break_off, pour
 from hopyard.wire.quiet import quiet_grpc
 from hopyard.wire.stream import AnswerStream, BatchStream
 
@@ -93,7 +92,7 @@ class WireClient:
         body = encode(message, doing=exchange.doing, limit=self._limit)
         try:
             results = list(self._flight.do_action((method, body), self._options(exchange)))
-        except (flight.FlightError, pyarrow.ArrowException) as error:
+        except FLIGHT_ERRORS as error:
             raise error_of(error, exchange) from None
         if len(results) != 1:
             raise InvalidMessage(exchange.doing, f"the answer has {len(results)} parts")
@@ -121,12 +120,14 @@ class WireClient:
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_put(descriptor, schema, self._options(exchange))
-            return self._poured(writer, reader, schema, batches, exchange)
-        except flight.FlightError as error:
-            reply = early_reply(error)
-            if reply is None:
-                raise error_of(error, exchange) from None
-            return reply
+        except FLIGHT_ERRORS as error:
+            raise error_of(error, exchange) from None
+        try:
+            broken = pour(writer, schema, batches, doing=exchange.doing)
+        except BaseException:
+            break_off(writer)
+            raise
+        return self._reply(writer, reader, broken, exchange)
 
     def get(self, stream: str, *, timeout: float | None = None) -> BatchStream:
         """Returns the batches of a stream, drawn from the server as they are iterated.
@@ -138,7 +139,7 @@ class WireClient:
         exchange = self._stream_exchange(f"get {stream}", timeout)
         try:
             reader = self._flight.do_get(flight.Ticket(stream.encode()), self._options(exchange))
-        except (flight.FlightError, pyarrow.ArrowException) as error:
+        except FLIGHT_ERRORS as error:
             raise error_of(error, exchange) from None
         return BatchStream(reader, exchange)
 
@@ -162,30 +163,35 @@ class WireClient:
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_exchange(descriptor, self._options(exchange))
-        except (flight.FlightError, pyarrow.ArrowException) as error:
+        except FLIGHT_ERRORS as error:
+            raise error_of(error, exchange) from None
+        try:
+            writer.begin(schema)
+        except FLIGHT_ERRORS as error:
+            break_off(writer)
             raise error_of(error, exchange) from None
         return AnswerStream(reader, exchange, Pouring(writer, schema, batches, exchange))
 
-    def _poured(
+    def _reply(
         self,
         writer: flight.FlightStreamWriter,
         reader: flight.FlightMetadataReader,
-        schema: pyarrow.Schema,
-        batches: Iterable[pyarrow.RecordBatch],
+        broken: Exception | None,
         exchange: Exchange,
     ) -> dict[str, Json]:
         try:
-            pour(writer, schema, batches, doing=exchange.doing)
-            reply = reader.read()
-        except BaseException:
-            # what broke the stream is being raised; closing would only report it once more
-            with suppress(flight.FlightError, pyarrow.ArrowException):
-                writer.close()
-            raise
-        writer.close()
-        if reply is None:
+            body = reader.read() if broken is None else None
+            writer.close()
+        except FLIGHT_ERRORS as error:
+            broken = broken or error
+        if broken is None and body is not None:
+            return decode(memoryview(body), doing=exchange.doing, limit=self._limit)
+        if broken is None:
             raise PeerGone(exchange.peer, exchange.doing, "the stream ended without a reply")
-        return decode(memoryview(reply), doing=exchange.doing, limit=self._limit)
+        reply = early_reply(broken)
+        if reply is None:
+            raise error_of(broken, exchange)
+        return reply
 
     def _exchange(self, doing: str, timeout: float | None) -> Exchange:
         seconds = self._timeout if timeout is None else timeout

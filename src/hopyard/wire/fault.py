@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import pyarrow
 from pyarrow import flight
 
 from hopyard.errors import (
@@ -28,6 +29,9 @@ from hopyard.errors import (
 from hopyard.wire.message import Json, decode, encode
 
 _LOG = logging.getLogger(__name__)
+
+FLIGHT_ERRORS = (flight.FlightError, pyarrow.ArrowException, OSError)
+"""Whatever a call into Flight may raise; some of its failures come out as plain OSError."""
 
 # The detail travels in HTTP/2 trailers, of which gRPC takes 8 KiB in all, in base64.
 _DETAIL_BYTES = 4096
@@ -72,7 +76,7 @@ def stopped_early(reply: Mapping[str, Json], *, doing: str) -> flight.FlightServ
     return flight.FlightServerError("stopped early", b'{"early":' + body + b"}")
 
 
-def early_reply(error: flight.FlightError) -> dict[str, Json] | None:
+def early_reply(error: Exception) -> dict[str, Json] | None:
     """Returns the reply of a receiver that stopped early, or None if this is a failure."""
     reply = _detail(error).get("early")
     return reply if isinstance(reply, dict) else None

@@ -65,15 +65,12 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         writer: flight.FlightMetadataWriter,
     ) -> None:
         """Lets the service consume a stream, and replies."""
-        with answering("receive"):
-            stream = _name_in(descriptor)
-        doing = f"receive {stream}"
-        with answering(doing), self._running.entered():
-            batches = BatchReader(reader, peer=_peer_name(context.peer()), doing=doing)
+        stream, batches = _poured("receive", context, descriptor, reader)
+        with answering(batches.doing), self._running.entered():
             reply = self._service.receive(stream, batches)
             if not batches.complete:
-                raise stopped_early(reply, doing=doing)
-            writer.write(encode(reply, doing=doing, limit=self._limit))
+                raise stopped_early(reply, doing=batches.doing)
+            writer.write(encode(reply, doing=batches.doing, limit=self._limit))
 
     def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
         """Starts a stream that the client draws."""
@@ -92,11 +89,8 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         writer: flight.MetadataRecordBatchWriter,
     ) -> None:
         """Answers a stream with a stream."""
-        with answering("exchange"):
-            stream = _name_in(descriptor)
-        doing = f"exchange {stream}"
-        with answering(doing), self._running.entered():
-            batches = BatchReader(reader, peer=_peer_name(context.peer()), doing=doing)
+        stream, batches = _poured("exchange", context, descriptor, reader)
+        with answering(batches.doing), self._running.entered():
             answers = self._service.exchange(stream, batches)
             writer.begin(answers.schema)
             for batch in answers:
@@ -120,16 +114,20 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
     list_flights = list_actions = get_flight_info = get_schema = _refuse
 
 
-def _peer_name(peer: str) -> str:
+def _poured(
+    verb: str,
+    context: flight.ServerCallContext,
+    descriptor: flight.FlightDescriptor,
+    reader: flight.MetadataRecordBatchReader,
+) -> tuple[str, BatchReader]:
+    """Returns the name of a stream that a client pours, and its batches."""
+    with answering(verb):
+        if not descriptor.path or len(descriptor.path) != 1:
+            raise InvalidMessage(verb, "a stream has a name of one part")
+        stream = _text(descriptor.path[0])
     # gRPC says "ipv4:10.0.0.1:80" or "ipv6:%5B::1%5D:80"
-    return unquote(peer.partition(":")[2])
-
-
-def _name_in(descriptor: flight.FlightDescriptor) -> str:
-    path = descriptor.path
-    if not path or len(path) != 1:
-        raise InvalidMessage("receive", "a stream has a name of one part")
-    return _text(path[0])
+    peer = unquote(context.peer().partition(":")[2])
+    return stream, BatchReader(reader, peer=peer, doing=f"{verb} {stream}")
 
 
 def _text(raw: bytes) -> str:

@@ -10,7 +10,7 @@ import pyarrow
 from pyarrow import flight
 
 from hopyard.errors import SchemaMismatch
-from hopyard.wire.fault import Exchange
+from hopyard.wire.fault import FLIGHT_ERRORS, Exchange
 from hopyard.wire.service import END_OF_STREAM
 
 
@@ -20,8 +20,12 @@ def pour(
     batches: Iterable[pyarrow.RecordBatch],
     *,
     doing: str,
-) -> None:
+) -> Exception | None:
     """Writes all batches and the mark that the stream is complete; blocks while the server is slower.
+
+    Returns:
+        The error of Flight that ended the stream before, or None. It is not raised, so that it is not
+        taken for an error of `batches`.
 
     Raises:
         SchemaMismatch: A batch has another schema.
@@ -29,10 +33,24 @@ def pour(
     for batch in batches:
         if not batch.schema.equals(schema):
             raise SchemaMismatch(doing, _columns(schema), _columns(batch.schema))
-        writer.write_batch(batch)
-    # Nothing may be written after this, not even the end of writing: the server can end the call as soon
-    # as it has the mark, and a write that fails makes Flight throw away what has not been read.
-    writer.write_metadata(END_OF_STREAM)
+        try:
+            writer.write_batch(batch)
+        except FLIGHT_ERRORS as error:
+            return error
+    try:
+        # Nothing may be written after this, not even the end of writing: the server can end the call as
+        # soon as it has the mark, and a write that fails makes Flight throw away what has not been read.
+        writer.write_metadata(END_OF_STREAM)
+    except FLIGHT_ERRORS as error:
+        return error
+    return None
+
+
+def break_off(writer: flight.FlightStreamWriter) -> None:
+    """Ends a stream without the mark, which tells the server that it is not complete."""
+    # the call may have ended by itself, and then there is nobody to tell
+    with suppress(*FLIGHT_ERRORS):
+        writer.close()
 
 
 class Pouring:
@@ -64,21 +82,18 @@ class Pouring:
         self._drawn.set()
 
     def _run(self, schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:
-        # an error of Flight says that the server has enough or is gone; the drawing side knows which
-        with suppress(flight.FlightError, pyarrow.ArrowException):
-            try:
-                self._writer.begin(schema)
-                pour(self._writer, schema, batches, doing=self._exchange.doing)
-            except (flight.FlightError, pyarrow.ArrowException):
-                raise
-            except Exception as error:  # noqa: BLE001 -- the edge of a thread: the drawing side raises it
-                self.error = error
-                # without the mark, so that the server knows that the stream is not complete
+        try:
+            # what Flight reports here, the drawing side meets too, and knows better what it means
+            pour(self._writer, schema, batches, doing=self._exchange.doing)
+        except Exception as error:  # noqa: BLE001 -- the edge of a thread: the drawing side raises it
+            self.error = error
+            # a call that has ended by itself needs no end of writing
+            with suppress(*FLIGHT_ERRORS):
                 self._writer.done_writing()
-        # closing throws away what has not been drawn; after its deadline the exchange is over anyway
+        # Closing would wait for the drawing side and throw away what that has not drawn. After its
+        # deadline the exchange is over anyway.
         self._drawn.wait(self._exchange.seconds)
-        with suppress(flight.FlightError, pyarrow.ArrowException):
-            self._writer.close()
+        break_off(self._writer)
 
 
 def _columns(schema: pyarrow.Schema) -> str:

@@ -43,12 +43,15 @@ class BatchReader:
 
     Iteration takes one batch at a time off the wire: a slow consumer slows the client down. A consumer
     may stop at any batch; the client then stops pouring and gets the reply of the service.
+
+    Attributes:
+        doing: What is going on, in the words of errors and logs: "receive train".
     """
 
     def __init__(self, reader: flight.MetadataRecordBatchReader, *, peer: str, doing: str) -> None:
+        self.doing = doing
         self._reader = reader
         self._peer = peer
-        self._doing = doing
         self._complete = False
 
     @property
@@ -88,9 +91,9 @@ class BatchReader:
             if chunk.data is not None:
                 chunk.data.validate()
         except StopIteration:
-            raise PeerGone(self._peer, self._doing, "the stream broke off before its end") from None
+            raise PeerGone(self._peer, self.doing, "the stream broke off before its end") from None
         except (pyarrow.ArrowException, OSError) as error:
-            raise InvalidMessage(self._doing, f"not a record batch: {error}") from None
+            raise InvalidMessage(self.doing, f"not a record batch: {error}") from None
         return chunk
 
 

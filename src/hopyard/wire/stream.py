@@ -9,7 +9,7 @@ import pyarrow
 from pyarrow import flight
 
 from hopyard.errors import HopyardError, PeerGone
-from hopyard.wire.fault import Exchange, error_of
+from hopyard.wire.fault import FLIGHT_ERRORS, Exchange, error_of
 from hopyard.wire.pour import Pouring
 from hopyard.wire.service import is_end
 
@@ -32,7 +32,7 @@ class BatchStream:
         """The schema of every batch."""
         try:
             return self._reader.schema
-        except (flight.FlightError, pyarrow.ArrowException) as error:
+        except FLIGHT_ERRORS as error:
             raise error_of(error, self._exchange) from None
 
     def close(self) -> None:
@@ -48,7 +48,7 @@ class BatchStream:
             return self._reader.read_chunk()
         except StopIteration:
             return None
-        except (flight.FlightError, pyarrow.ArrowException) as error:
+        except FLIGHT_ERRORS as error:
             raise error_of(error, self._exchange) from None
 
 

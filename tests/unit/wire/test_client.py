@@ -227,6 +227,20 @@ def test_a_source_that_breaks_leaves_an_incomplete_stream(client: WireClient, wo
     assert "broke off" in str(workshop.failure)
 
 
+@pytest.mark.parametrize("error", [OSError("disk"), pyarrow.ArrowInvalid("bad file")], ids=repr)
+def test_an_error_of_the_source_is_not_taken_for_one_of_the_wire(
+    client: WireClient, error: Exception
+) -> None:
+    def breaking() -> Iterator[pyarrow.RecordBatch]:
+        yield BATCH
+        raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        client.put("count", BATCH.schema, breaking())
+    with pytest.raises(type(error), match=str(error)):
+        list(client.exchange("double", BATCH.schema, breaking()))
+
+
 def test_a_batch_of_another_schema_is_refused(client: WireClient, workshop: Workshop) -> None:
     with pytest.raises(SchemaMismatch, match="y: string instead of x: int64"):
         client.put("count", BATCH.schema, [BATCH, pyarrow.record_batch({"y": ["a"]})])
