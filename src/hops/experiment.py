@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ def launch(
 ) -> str:
     """Runs a function on an executor and returns the folder of the run.
 
+    A TensorBoard shows the run while it goes on, where TensorBoard is installed; its address is in the
+    run's record (``hopyard runs``).
+
     Call it with or without the Spark session in front.
 
     Args:
@@ -33,7 +37,7 @@ def launch(
         name: A name for the run.
         local_logdir: Without effect: `hops.tensorboard.logdir` is always local, and always copied.
         versioned_resources: Not offered.
-        description: Not kept yet.
+        description: Free text that is kept with the run.
         spark: The session; the active one if not given.
 
     Raises:
@@ -44,7 +48,14 @@ def launch(
     if versioned_resources:
         raise NotOffered("versioned_resources", "copy what belongs to a run to tensorboard.logdir() instead")
     arguments = _single_combination(args_dict or {})
-    return run(map_fun, arguments, name=None if name == _NO_NAME else name, spark=spark).logdir
+    return run(
+        map_fun,
+        arguments,
+        name=None if name == _NO_NAME else name,
+        description=description or "",
+        spark=spark,
+        tensorboard=importlib.util.find_spec("tensorboard") is not None,
+    ).logdir
 
 
 def _single_combination(args_dict: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:

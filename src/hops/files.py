@@ -19,7 +19,7 @@ from hops.stored_file import StoredFile, open_stored
 from hopyard.errors import AlreadyExists, NotOffered
 from hopyard.scratch import scratch_folder
 from hopyard.store import Entry
-from hopyard.tensorboard.place import Place
+from hopyard.store.place import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

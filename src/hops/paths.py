@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hopyard.errors import InvalidName
 from hopyard.store import Project
-from hopyard.tensorboard.place import Place, locate
+from hopyard.store.place import Place, locate
 
 
 def project_of(project: str | None = None) -> Project:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.errors import PathNotFound
-from hopyard.tensorboard.place import Place
+from hopyard.store.place import Place
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

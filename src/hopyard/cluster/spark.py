@@ -17,7 +17,7 @@ from hopyard.errors import BackendFailed
 from hopyard.tracking import NodeState
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkContext, TaskContext
 
 STOP_SECONDS = 30.0
 
@@ -49,7 +49,7 @@ class RunNodes:
     def __call__(self, nodes: Iterable[Node]) -> Iterator[Outcome]:
         """Runs the nodes of a partition; their failures travel as values, never as Spark errors."""
         for node in nodes:
-            task = replace(self.task, node=node)
+            task = replace(self.task, node=node, environment={**self.task.environment, **_devices()})
             yield _lost(task) if _attempt() > 0 else Supervisor(task).run()
 
 
@@ -103,11 +103,21 @@ def _rank(outcome: Outcome) -> int:
 
 def _attempt() -> int:
     """Returns how often Spark tried this task before."""
+    return _task_context().attemptNumber()
+
+
+def _devices() -> dict[str, str]:
+    """Returns the environment that shows a node those GPUs which Spark gave its task, if Spark gives any."""
+    gpus = _task_context().resources().get("gpu")
+    return {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus.addresses)}
+
+
+def _task_context() -> TaskContext:
     from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None
-    return context.attemptNumber()
+    return context
 
 
 def _lost(task: NodeTask) -> Outcome:

@@ -2,6 +2,6 @@
 
 from hopyard.tensorboard.node_folder import logdir
 from hopyard.tensorboard.server import TensorBoardServer
-from hopyard.tensorboard.view import run_tensorboard, visualize
+from hopyard.tensorboard.view import visualize
 
-__all__ = ["TensorBoardServer", "logdir", "run_tensorboard", "visualize"]
+__all__ = ["TensorBoardServer", "logdir", "visualize"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hopyard.errors import PathNotFound
 from hopyard.store import Entry
-from hopyard.tensorboard.place import Place
+from hopyard.store.place import Place
 
 # What TensorBoard itself looks for in the name of a file.
 EVENTS = "tfevents"

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,9 +19,9 @@ from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import MissingDependency, ServerNotReady
 from hopyard.scratch import scratch_folder
 from hopyard.store import Project
+from hopyard.store.place import Place
 from hopyard.tensorboard.mirror import EventMirror
 from hopyard.tensorboard.owner import OwnerThread
-from hopyard.tensorboard.place import Place
 from hopyard.tensorboard.source import find_folder
 
 LOG = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ class TensorBoardServer:
         self._refresh_seconds = refresh_seconds
         self._url = ""
         self._process: ServerProcess | None = None
+        self._cancelled = threading.Event()
         self._owner: OwnerThread | None = None
 
     def start(self) -> Self:
@@ -78,8 +80,7 @@ class TensorBoardServer:
         """
         if self._owner is not None:
             return self
-        if importlib.util.find_spec("tensorboard") is None:
-            raise MissingDependency("tensorboard", "a TensorBoard server", "tensorboard")
+        self.require()
         source = find_folder(self.logdir, self._project)
         with ExitStack() as resources:
             scratch = resources.enter_context(scratch_folder("tensorboard"))
@@ -94,6 +95,24 @@ class TensorBoardServer:
             tick = _Tick(self.logdir, process, mirror, self._refresh_seconds)
             self._owner = OwnerThread(resources.pop_all(), tick, "hopyard-tensorboard")
         return self
+
+    def require(self) -> None:
+        """Makes sure that TensorBoard is installed.
+
+        Raises:
+            MissingDependency: It is not.
+        """
+        if importlib.util.find_spec("tensorboard") is None:
+            raise MissingDependency("tensorboard", "a TensorBoard server", "tensorboard")
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Makes a `start` that is under way in another thread give up, with ServerNotReady."""
+        self._cancelled.set()
 
     def stop(self) -> None:
         """Ends the server and returns when its process, its thread and its files are gone."""
@@ -141,10 +160,9 @@ class TensorBoardServer:
             running = process.is_running  # asked first, so that the last lines of a dead server are seen
             if match := _READY.search(process.log.read_text(errors="replace")):
                 return _reachable(match["url"], self._host)
-            if not running or time.monotonic() > deadline:
+            if not running or time.monotonic() > deadline or self._cancelled.wait(_LOOK_AGAIN_SECONDS):
                 state = "still starting" if running else "it ended"
                 raise ServerNotReady("TensorBoard", self._start_timeout_seconds, state, process.last_lines())
-            time.sleep(_LOOK_AGAIN_SECONDS)
 
 
 class _Tick:

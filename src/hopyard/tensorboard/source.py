@@ -7,7 +7,7 @@ from pathlib import Path
 from hopyard.errors import InvalidName, NotAFolder, PathNotFound
 from hopyard.store import Project
 from hopyard.store.location import LOCAL, Location
-from hopyard.tensorboard.place import Place, locate
+from hopyard.store.place import Place, locate
 
 
 def find_folder(logdir: str, project: Project | None = None) -> Place | Path:

@@ -25,14 +25,3 @@ def visualize(
         MissingDependency: TensorBoard is not installed.
     """
     return TensorBoardServer(path, project=project, host=host, port=port).start()
-
-
-def run_tensorboard(project: Project, folder: str, *, host: str = "127.0.0.1") -> TensorBoardServer:
-    """Returns a TensorBoard, not started yet, for a run that goes on; open it as a context around the run.
-
-    Args:
-        project: The project that keeps the run.
-        folder: The run's folder, relative to the project.
-        host: Address to listen on.
-    """
-    return TensorBoardServer(project.url(folder), project=project, host=host)

@@ -94,6 +94,12 @@ class RunWriter:
             if self._record.state is RunState.RUNNING:
                 self._put(dataclasses.replace(self._record, updated=self._clock()))
 
+    def annotate(self, **details: Json) -> None:
+        """Adds to the details of a run that goes on; after its end it does nothing."""
+        with self._lock:
+            if self._record.state is RunState.RUNNING:
+                self._put(dataclasses.replace(self._record, details={**self._record.details, **details}))
+
     def poll(self) -> None:
         """Sends a heartbeat if one is due; cheap enough to call often."""
         if self._clock() - self._record.updated >= self._record.heartbeat_seconds:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.backend import Backend, Group
@@ -12,6 +15,7 @@ from hopyard.cluster.outcome import Outcome, failure
 from hopyard.cluster.payload import dump
 from hopyard.cluster.plan import Plan
 from hopyard.store import Project
+from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import NodeState, RunId, RunState, RunWriter
 from hopyard.training.application import application_id
 from hopyard.training.backends import resolve
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 LONGEST_VALUE = 200
 
@@ -36,6 +41,8 @@ def launch(
     backend: str | Backend | None = None,
     project: Project | None = None,
     kind: str = "launcher",
+    description: str = "",
+    tensorboard: bool = False,
 ) -> RunResult:
     """Runs a function on one or more nodes and waits for the end.
 
@@ -50,6 +57,9 @@ def launch(
             (this process, for debugging).
         project: Where the run is kept; `Project.open` with its defaults if not given.
         kind: The folder that groups runs of this kind.
+        description: Free text that is kept with the run.
+        tensorboard: Show the run in a TensorBoard beside the driver while it goes on; its address is
+            logged, and is in the run's record (``hopyard runs``).
 
     Returns:
         The values that the nodes returned, and where log, metrics and files are.
@@ -57,6 +67,7 @@ def launch(
     Raises:
         NotPicklable: The function cannot travel; the error names the variable at fault.
         BadArguments: The arguments do not fit the function.
+        MissingDependency: ``tensorboard`` was asked for and is not installed.
         NodeFailed: A node failed; the error has its traceback and last lines of output.
     """
     call = bind(fn, args)
@@ -71,12 +82,29 @@ def launch(
         name=name or call.call.name,
         nodes=plan.size,
         backend=where.name,
+        description=description,
     )
-    with run, Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)):
+    folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
+    with ExitStack() as resources:
+        resources.enter_context(run)
+        resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
+        if tensorboard:
+            resources.enter_context(LiveTensorBoard(project, folder, Announcement(run)))
         values = collect(wait(where.start(node_tasks(plan, run.id, project, payload))))
         run.finish(RunState.FINISHED, value=repr(values[0])[:LONGEST_VALUE])
-    folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
     return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=values, logdir=project.url(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Tells where the TensorBoard of a run is: in the log, and in the run's record."""
+
+    run: RunWriter
+
+    def __call__(self, url: str) -> None:
+        """Takes the address."""
+        LOG.info("TensorBoard of %s: %s", self.run.id, url)
+        self.run.annotate(tensorboard=url)
 
 
 def node_tasks(plan: Plan, run_id: RunId, project: Project, payload: bytes) -> list[NodeTask]:

@@ -6,8 +6,8 @@ import pytest
 
 from hopyard.errors import PathNotFound
 from hopyard.store import Project
+from hopyard.store.place import Place
 from hopyard.tensorboard.mirror import EventMirror
-from hopyard.tensorboard.place import Place
 
 pytestmark = pytest.mark.unit
 

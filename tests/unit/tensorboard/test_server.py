@@ -13,7 +13,7 @@ import pytest
 
 from hopyard.errors import PathNotFound, ServerNotReady
 from hopyard.store import Project
-from hopyard.tensorboard import TensorBoardServer, run_tensorboard, visualize
+from hopyard.tensorboard import TensorBoardServer, visualize
 
 pytestmark = pytest.mark.unit
 
@@ -68,12 +68,6 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path) 
             TensorBoardServer(str(tmp_path), port=port).start()
     assert own_processes() == []
     assert own_threads() == []
-
-
-def test_the_server_of_a_run_is_not_started_yet() -> None:
-    server = run_tensorboard(Project.open(), FOLDER)
-    assert not server.is_running
-    assert server.logdir.endswith(f"/{FOLDER}")
 
 
 def test_a_dropped_server_of_a_plain_folder_goes_on_and_kill_9_of_its_program_ends_it(

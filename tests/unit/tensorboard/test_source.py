@@ -6,7 +6,7 @@ import pytest
 
 from hopyard.errors import InvalidName, NotAFolder, PathNotFound
 from hopyard.store import Project
-from hopyard.tensorboard.place import Place
+from hopyard.store.place import Place
 from hopyard.tensorboard.source import find_folder
 
 pytestmark = pytest.mark.unit

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from hopyard.errors import InvalidName
-from hopyard.store import Project
 from hopyard.store.layout import PROJECTS
 from hopyard.store.location import Location
+from hopyard.store.project import Project
 
 _IN_PROJECT = re.compile(rf"(?P<root>.*?)/{PROJECTS}/(?P<name>[^/]+)(/(?P<relative>.*))?", re.DOTALL)
 

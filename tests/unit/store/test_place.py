@@ -4,7 +4,7 @@ import pytest
 
 from hopyard.errors import InvalidName
 from hopyard.store import Project
-from hopyard.tensorboard.place import Place, locate
+from hopyard.store.place import Place, locate
 
 pytestmark = pytest.mark.unit
 
