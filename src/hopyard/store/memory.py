@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
@@ -33,8 +34,8 @@ class MemoryStore:
         """See `FileSystem.write`."""
         content = b"".join(chunks)
         key = self._prefix + path
-        self._check_parents(key)
-        if self._is_folder(key):
+        self._make_folder(parent_of(key))
+        if key in self._memory.pseudo_dirs:
             raise (IsAFolder if replace else AlreadyExists)(self._url(key))
         file = MemoryFile(self._memory, key, content)
         if replace:
@@ -71,33 +72,25 @@ class MemoryStore:
 
     def mkdir(self, path: str) -> None:
         """See `FileSystem.mkdir`."""
-        key = self._prefix + path
-        self._check_parents(key + "/")
-        if not self._is_folder(key):
-            self._memory.pseudo_dirs.append(key)
+        self._make_folder(self._prefix + path)
 
     def remove(self, path: str, *, recursive: bool) -> None:
         """See `FileSystem.remove`."""
         key = self._prefix + path
         if self._memory.store.pop(key, None) is not None:
-            self._keep_folder(parent_of(key))
             return
         if not self._is_folder(key):
             raise PathNotFound(self._url(key))
         below = self._below(key, self._memory.store.copy())
         if below and not recursive:
             raise FolderNotEmpty(self._url(key))
-        self._keep_folder(parent_of(key))
         for gone in below:
             self._memory.store.pop(gone, None)
-        doomed = {key, *below}
-        # In place: all file systems of the process share this list.
-        self._memory.pseudo_dirs[:] = [folder for folder in self._memory.pseudo_dirs if folder not in doomed]
+        self._forget_folders({key, *below})
 
     def move(self, source: str, target: str, *, replace: bool) -> None:
         """See `FileSystem.move`."""
         start, end = self._prefix + source, self._prefix + target
-        self._check_parents(end)
         file = self._memory.store.get(start)
         if file is None:
             self._move_folder(start, end)
@@ -105,7 +98,6 @@ class MemoryStore:
         if self._is_folder(end):
             raise AlreadyExists(self._url(end))
         self.write(target, [file.getvalue()], replace=replace)
-        self._keep_folder(parent_of(start))
         self._memory.store.pop(start, None)
 
     def _move_folder(self, start: str, end: str) -> None:
@@ -113,36 +105,42 @@ class MemoryStore:
             raise PathNotFound(self._url(start))
         if end in self._memory.store or self._is_folder(end):
             raise AlreadyExists(self._url(end))
-        self._keep_folder(start)
-        self._keep_folder(end)
-        for old in sorted(self._below(start, self._memory.store.copy())):
+        self._make_folder(end)
+        below = self._below(start, self._memory.store.copy())
+        for old in below:
             new = end + old.removeprefix(start)
             file = self._memory.store.pop(old, None)
             if file is None:
-                self._memory.pseudo_dirs.append(new)
+                self._make_folder(new)
             else:
                 self._memory.store[new] = MemoryFile(self._memory, new, file.getvalue())
-        self.remove(start.removeprefix(self._prefix), recursive=True)
+        self._forget_folders({start, *below})
 
     def _below(self, key: str, files: dict[str, MemoryFile]) -> set[str]:
         return {path for path in (*files, *self._memory.pseudo_dirs) if path.startswith(f"{key}/")}
 
     def _is_folder(self, key: str) -> bool:
-        # Copies, made in one step: another thread may write meanwhile.
-        paths = (*self._memory.pseudo_dirs.copy(), *self._memory.store.copy())
-        return key in self._memory.pseudo_dirs or any(path.startswith(f"{key}/") for path in paths)
+        if key in self._memory.pseudo_dirs:
+            return True
+        # A copy, made in one step: another thread may write meanwhile.
+        return any(path.startswith(f"{key}/") for path in self._memory.store.copy())
 
-    def _keep_folder(self, key: str) -> None:
-        """Makes a folder outlive its last file, as it does on a disk."""
-        if key and key not in self._memory.pseudo_dirs:
-            self._memory.pseudo_dirs.append(key)
+    def _make_folder(self, key: str) -> None:
+        """Notes a folder and those above it, so that they outlive their files, as they do on a disk."""
+        new = []
+        while key and key not in self._memory.pseudo_dirs:
+            if key in self._memory.store:
+                raise NotAFolder(self._url(key))
+            new.append(key)
+            key = parent_of(key)
+        self._memory.pseudo_dirs.extend(new)
 
-    def _check_parents(self, key: str) -> None:
-        parent = parent_of(key)
-        while parent:
-            if parent in self._memory.store:
-                raise NotAFolder(self._url(parent))
-            parent = parent_of(parent)
+    def _forget_folders(self, keys: set[str]) -> None:
+        for key in keys:
+            # More than once if two threads made it at the same time.
+            while key in self._memory.pseudo_dirs:
+                with contextlib.suppress(ValueError):  # another thread was first
+                    self._memory.pseudo_dirs.remove(key)
 
     def _entry(self, key: str, file: MemoryFile | None) -> Entry:
         return Entry(
