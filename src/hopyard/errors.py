@@ -257,6 +257,10 @@ class ServerNotReady(HopyardError, TimeoutError):
             f"start_timeout_seconds. The end of its log:\n{self.log}"
         )
 
+    def __reduce__(self) -> tuple[type[ServerNotReady], tuple[str, float, str, str]]:
+        # OSError keeps three arguments at the most
+        return ServerNotReady, (self.server, self.seconds, self.state, self.log)
+
 
 # --- tracking --------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ LEAVING = """
 import subprocess
 
 def test_leaves_a_process():
-    print("left", subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL).pid)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    print("left", subprocess.Popen(["sleep", "60"], **quiet).pid)
 """
 
 
