@@ -52,11 +52,11 @@ def runs(
 
 
 def metrics_of(project: Project, records: Sequence[RunRecord]) -> list[Listing[MetricPoint]]:
-    """Returns the metrics of each run, read side by side: a remote store takes its time for each."""
+    """Returns what each run reported last, read side by side: a remote store takes its time for each."""
     from hopyard.tracking import RunReader
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(lambda record: RunReader(project, record.id).metrics(), records))
+        return list(pool.map(lambda record: RunReader(project, record.id).latest_metrics(), records))
 
 
 def row(record: RunRecord, metrics: Iterable[MetricPoint], *, now: float) -> tuple[str, ...]:
@@ -73,8 +73,16 @@ def row(record: RunRecord, metrics: Iterable[MetricPoint], *, now: float) -> tup
         str(record.nodes),
         local_time(record.started),
         duration(until - record.started),
-        first_line(record.error) if record.error else last_metrics(metrics),
+        first_line(record.error)
+        if record.error
+        else f"{last_metrics(metrics)} {tensorboard_of(record)}".strip(),
     )
+
+
+def tensorboard_of(record: RunRecord) -> str:
+    """Returns where the TensorBoard of a run is that goes on, if it has one."""
+    address = record.details.get("tensorboard")
+    return str(address) if address and record.ended is None else ""
 
 
 def first_line(text: str) -> str:

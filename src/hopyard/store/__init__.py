@@ -3,7 +3,7 @@
 from hopyard.store.filesystem import Entry, FileSystem
 from hopyard.store.layout import Layout, RunPaths, trial_name
 from hopyard.store.project import Project
-from hopyard.store.segments import Segment, SegmentWriter, read_segments
+from hopyard.store.segments import Segment, SegmentWriter, read_segments, segment_numbers
 from hopyard.store.sync import FolderSync, SyncReport
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "SegmentWriter",
     "SyncReport",
     "read_segments",
+    "segment_numbers",
     "trial_name",
 ]

@@ -91,11 +91,6 @@ class RunPaths:
         return f"{self.folder}/study.json"
 
     @property
-    def logfile(self) -> str:
-        """The log in one piece, written at the end."""
-        return f"{self.folder}/logfile"
-
-    @property
     def metric(self) -> str:
         """The final metric as text, written at the end."""
         return f"{self.folder}/metric"
@@ -124,9 +119,13 @@ class RunPaths:
         """Returns the folder of the metric segments of one node."""
         return f"{self.metrics}/{rank}"
 
-    def node_logs(self, rank: int) -> str:
-        """Returns the folder of the log segments of one node."""
-        return f"{self.logs}/{rank}"
+    def node_logs(self, rank: int, part: int = 0) -> str:
+        """Returns the folder of the log segments of one node; each start of the node writes another part."""
+        return f"{self.logs}/{rank}{_part(part)}"
+
+    def node_logfile(self, rank: int, part: int = 0) -> str:
+        """Returns the log of one node in one piece, written at its end."""
+        return f"{self.node_logdir(rank)}/logfile{_part(part)}"
 
     def outcome(self, rank: int) -> str:
         """Returns the record of how one node ended."""
@@ -143,6 +142,10 @@ class RunPaths:
     def trial(self, params: Mapping[str, object]) -> RunPaths:
         """Returns the paths of the trial with these hyper-parameters."""
         return RunPaths(f"{self.folder}/{trial_name(params)}")
+
+
+def _part(number: int) -> str:
+    return f".{number}" if number else ""
 
 
 def trial_name(params: Mapping[str, object]) -> str:

@@ -153,7 +153,11 @@ class Project:
             PathNotFound: There is none.
             IsAFolder: It is a folder.
         """
-        return b"".join(self._files().read(self._inside(relative)))
+        return b"".join(self.read_chunks(relative))
+
+    def read_chunks(self, relative: str) -> Iterator[bytes]:
+        """Yields the content of a file in pieces, so that it may be larger than memory; as `read`."""
+        return self._files().read(self._inside(relative))
 
     # --- folders ---
 

@@ -68,6 +68,8 @@ class SegmentWriter:
         self._started = self._flushed = clock()
         self._lines: list[bytes] = []
         self._bytes = 0
+        self._pending = b""  # taken from the lines, not known to be in the store
+        self._in_doubt = False  # whether a failed attempt may have stored it all the same
         self._last_number: int | None = None
         self._collecting = threading.Lock()
         self._writing = threading.Lock()
@@ -87,7 +89,7 @@ class SegmentWriter:
 
     def due(self) -> bool:
         """Whether it is time to write what was collected."""
-        if not self._lines:
+        if not self._lines and not self._pending:
             return False
         return self._bytes >= self._max_bytes or self._clock() - self._flushed >= self._interval()
 
@@ -99,14 +101,15 @@ class SegmentWriter:
     def flush(self) -> None:
         """Writes what was collected now; nothing if there is nothing."""
         with self._writing:
+            if self._pending:  # what an earlier flush could not write goes first, as a segment of its own
+                self._write()
             with self._collecting:
-                lines = tuple(self._lines)
-            if lines:
-                self._write(b"".join(lines))
+                self._pending = b"".join(self._lines)
+                self._lines.clear()
+                self._bytes = 0
+            if self._pending:
+                self._write()
             self._flushed = self._clock()
-            with self._collecting:
-                del self._lines[: len(lines)]
-                self._bytes -= sum(map(len, lines))
 
     def close(self) -> None:
         """Writes the rest; the same as `flush`, for there is nothing else to give back."""
@@ -116,19 +119,24 @@ class SegmentWriter:
         grown = (self._clock() - self._started) * _PART_OF_AGE
         return min(max(grown, self._first_interval), self._longest_interval)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self) -> None:
         if self._last_number is None:
             self._last_number = max(segment_numbers(self._project, self._folder), default=0)
         number = self._last_number + 1
-        while not self._take(number, data):
+        while not self._take(f"{self._folder}/{number:05d}{self._suffix}"):
             number += 1
         self._last_number = number
+        self._pending = b""
+        self._in_doubt = False
 
-    def _take(self, number: int, data: bytes) -> bool:
+    def _take(self, path: str) -> bool:
+        """Writes what is pending; False if the path is another writer's."""
+        in_doubt, self._in_doubt = self._in_doubt, True
         try:
-            self._project.create(f"{self._folder}/{number:05d}{self._suffix}", data)
+            self._project.create(path, self._pending)
         except AlreadyExists:
-            return False
+            self._in_doubt = in_doubt
+            return in_doubt and self._project.read(path) == self._pending
         return True
 
 

@@ -92,9 +92,12 @@ class _PartCursor:
         raise CorruptRecord(self._part.segments, f"segment {self._after + 1} is missing")
 
     def _read_logfile(self) -> Iterator[bytes]:
-        fresh = self._project.read(self._part.logfile)[self._offset :]
-        self._offset += len(fresh)
-        yield fresh
+        position = 0
+        for chunk in self._project.read_chunks(self._part.logfile):
+            fresh = chunk[max(0, self._offset - position) :]
+            position += len(chunk)
+            self._offset = max(self._offset, position)
+            yield fresh
         self._complete = True
 
     def _read_segments(self) -> Iterator[bytes]:

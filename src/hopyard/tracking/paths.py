@@ -23,7 +23,4 @@ def run_paths(project: Project, run_id: RunId) -> RunPaths:
 
 def log_part(paths: RunPaths, rank: int, part: int) -> LogPart:
     """Returns where a part of a node's log is; a node that is started again writes the next part."""
-    suffix = f".{part}" if part else ""
-    return LogPart(
-        segments=f"{paths.node_logs(rank)}{suffix}", logfile=f"{paths.node_logdir(rank)}/logfile{suffix}"
-    )
+    return LogPart(segments=paths.node_logs(rank, part), logfile=paths.node_logfile(rank, part))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from hopyard.errors import PathNotFound, RunNotFound
-from hopyard.store import Project, read_segments
+from hopyard.store import Project, read_segments, segment_numbers
 from hopyard.tracking.codec import decode
 from hopyard.tracking.listing import Listing, decode_all
 from hopyard.tracking.node_log import LogCursor
@@ -61,6 +61,12 @@ class RunReader:
             return found
         return Listing(tuple(point for point in found if point.name == name), found.corrupt)
 
+    def latest_metrics(self, rank: int = 0) -> Listing[MetricPoint]:
+        """Returns what one node reported last: the points of its newest segment, with one read."""
+        folder = self._paths.node_metrics(rank)
+        newest = max(segment_numbers(self.project, folder), default=0)
+        return decode_all(MetricPoint, self._points_in(folder, after=newest - 1))
+
     def log(self, rank: int = 0) -> Iterator[str]:
         """Yields the lines of a node's log so far, without line ends; nothing if it has written none.
 
@@ -109,10 +115,12 @@ class RunReader:
 
     def _metric_lines(self) -> Iterator[tuple[str, bytes]]:
         for rank in self._ranks_in(self._paths.metrics):
-            folder = self._paths.node_metrics(rank)
-            for segment in read_segments(self.project, folder):
-                for number, line in enumerate(segment.data.splitlines(), start=1):
-                    yield f"{folder}, segment {segment.number}, line {number}", line
+            yield from self._points_in(self._paths.node_metrics(rank))
+
+    def _points_in(self, folder: str, after: int = 0) -> Iterator[tuple[str, bytes]]:
+        for segment in read_segments(self.project, folder, after=after):
+            for number, line in enumerate(segment.data.splitlines(), start=1):
+                yield f"{folder}, segment {segment.number}, line {number}", line
 
     def _ranks_in(self, folder: str) -> list[int]:
         try:

@@ -46,8 +46,8 @@ def test_files_of_the_first_rank_go_into_the_run_folder_itself() -> None:
 
 def test_every_path_of_a_run_folder_is_reserved() -> None:
     run = RunPaths("run.1")
-    ours = [run.record, run.study, run.logfile, run.metric, run.node_metrics(0), run.node_logs(3)]
-    ours += [run.outcome(11), run.node_logdir(1), run.node_logdir(12), f"{run.logfile}.2"]
+    ours = [run.record, run.study, run.node_logfile(0), run.metric, run.node_metrics(0), run.node_logs(3)]
+    ours += [run.outcome(11), run.node_logdir(1), run.node_logdir(12), run.node_logfile(0, 2)]
     for path in ours:
         first = path.split("/")[1]
         assert any(fnmatchcase(first, pattern) for pattern in run.reserved_names), first

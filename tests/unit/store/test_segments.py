@@ -150,7 +150,41 @@ def test_lines_survive_a_store_that_is_away_for_a_while() -> None:
     project.down = False
     writer.flush()
     writer.flush()
-    assert stored(project) == [(1, b"1\n2\n")]
+    assert stored(project) == [(1, b"1\n"), (2, b"2\n")]
+
+
+class ForgetfulProject(Project):
+    """A project whose store keeps a file and says that it failed, while `forgetful` is set."""
+
+    forgetful = False
+
+    def create(self, relative: str, data: bytes) -> None:
+        super().create(relative, data)
+        if self.forgetful:
+            raise StoreFailed(relative, "the answer got lost")
+
+
+def test_lines_that_a_store_kept_while_it_failed_are_not_repeated() -> None:
+    project = ForgetfulProject(f"memory://{uuid4().hex}", "demo")
+    writer = SegmentWriter(project, "metrics/0")
+    writer.append(b"1")
+    project.forgetful = True
+    with pytest.raises(StoreFailed):
+        writer.flush()
+    writer.append(b"2")
+    project.forgetful = False
+    writer.flush()
+    assert stored(project) == [(1, b"1\n"), (2, b"2\n")]
+
+
+def test_equal_lines_of_an_earlier_writer_are_kept_beside_our_own(project: Project) -> None:
+    second = SegmentWriter(project, "metrics/0")
+    second.append(b"same")
+    second.flush()
+    project.put("metrics/0/00002.jsonl", b"same\n")
+    second.append(b"same")
+    second.flush()
+    assert [number for number, _ in stored(project)] == [1, 2, 3]
 
 
 def test_lines_of_many_threads_all_arrive_whole(project: Project) -> None:

@@ -167,7 +167,7 @@ def test_a_joined_log_leaves_one_file_and_no_segments(project, begin):
     run_id = begin().id
     write(NodeWriter(project, run_id, 0), LINES).close()
     paths = run_paths(project, run_id)
-    assert project.read(paths.logfile).decode().splitlines() == LINES
+    assert project.read(paths.node_logfile(0)).decode().splitlines() == LINES
     assert [entry for entry in project.walk(paths.folder) if entry.path.endswith(".log")] == []
 
 

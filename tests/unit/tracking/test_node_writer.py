@@ -30,7 +30,7 @@ def test_the_log_of_the_chief_is_in_the_folder_of_the_run(project, begin):
     run = begin()
     with NodeWriter(project, run.id, 0) as node:
         node.log("hello")
-    assert project.read(run_paths(project, run.id).logfile) == b"hello\n"
+    assert project.read(run_paths(project, run.id).node_logfile(0)) == b"hello\n"
 
 
 def test_the_log_of_another_node_is_in_a_folder_of_its_own(project, begin):
