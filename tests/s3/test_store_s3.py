@@ -1,6 +1,8 @@
 import http.client
+import pickle
+import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from uuid import uuid4
@@ -74,6 +76,8 @@ class Relay(ThreadingHTTPServer):
         self.target = target.removeprefix("http://")
         self.forgets_conditions = False
         self.answers_to_lose = 0
+        self.contents_to_cut = 0
+        self.when_cut: Callable[[], object] = lambda: None
 
 
 class RelayHandler(BaseHTTPRequestHandler):
@@ -102,6 +106,10 @@ class RelayHandler(BaseHTTPRequestHandler):
         length = answer.getheader("Content-Length") if self.command == "HEAD" else len(content)
         self.send_header("Content-Length", str(length))
         self.end_headers()
+        if self.command == "GET" and self.server.contents_to_cut:
+            self.server.contents_to_cut -= 1
+            self.server.when_cut()
+            content, self.close_connection = content[: len(content) // 2], True
         self.wfile.write(content)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = relay  # noqa: N815  their names are given
@@ -141,6 +149,29 @@ def test_file_whose_answer_got_lost_is_not_taken_for_another_writers(relayed: Pr
     assert relayed.read("second") == b"mine"
     with pytest.raises(AlreadyExists):
         relayed.create("second", b"other")
+
+
+def test_reading_goes_on_where_a_connection_broke(relayed: Project, relay: Relay) -> None:
+    content = random.Random(3).randbytes(10_000_000)
+    relayed.put("file", content)
+    relay.contents_to_cut = 3
+    assert relayed.read("file") == content
+    assert relay.contents_to_cut == 0
+
+
+def test_half_a_content_is_never_given_out_as_the_whole(relayed: Project, relay: Relay) -> None:
+    relayed.put("file", b"x" * 10_000_000)
+    relay.contents_to_cut = 1000
+    with pytest.raises(StoreFailed):
+        relayed.read("file")
+
+
+def test_halves_of_two_contents_are_never_joined(relayed: Project, relay: Relay) -> None:
+    relayed.put("file", b"x" * 10_000_000)
+    relay.contents_to_cut = 1
+    relay.when_cut = lambda: pickle.loads(pickle.dumps(relayed)).put("file", b"y" * 10_000_000)
+    with pytest.raises(StoreFailed, match="replaced"):
+        relayed.read("file")
 
 
 def test_server_that_does_not_answer_is_an_error_of_the_store(s3_server: S3Server) -> None:

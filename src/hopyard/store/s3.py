@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-import s3fs
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]  # no types shipped
-from fsspec.asyn import sync
-
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound, StoreFailed
-from hopyard.store.filesystem import CHUNK_BYTES, Entry, name_of
+from hopyard.store.bucket import Bucket, code_of
+from hopyard.store.filesystem import Entry, name_of
 from hopyard.store.location import Location
 
 # S3 wants parts of at least 5 MiB and at most 10,000 of them: they grow with the file.
@@ -23,6 +20,7 @@ _LARGEST_COPY = 5 << 30
 _DELETED_AT_ONCE = 1000
 # What S3 answers when another write of the same key is under way; it asks to try again.
 _CONFLICT_ATTEMPTS = 10
+_READ_ATTEMPTS = 4
 _WRITER = "hopyard-writer"
 
 
@@ -34,16 +32,14 @@ class S3Store:
     ``a`` and ``a/b`` both be files, and that is not looked for at each write.
     """
 
-    def __init__(self, connection: s3fs.S3FileSystem, bucket: str) -> None:
-        self._connection = connection
+    def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._keeps_conditions = False
 
     @classmethod
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
         """Returns the file system of a bucket; `options` are the arguments of ``s3fs.S3FileSystem``."""
-        arguments = {"use_listings_cache": False, **options, "skip_instance_cache": True}
-        return cls(s3fs.S3FileSystem(**arguments), location.authority)
+        return cls(Bucket.connect(location, options))
 
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""
@@ -57,20 +53,35 @@ class S3Store:
                 raise
 
     def read(self, path: str) -> Iterator[bytes]:
-        """See `FileSystem.read`."""
+        """See `FileSystem.read`; goes on where a connection broke, as long as the file is the same."""
+        position, version, failures = 0, "", 0
+        while True:
+            answer = self._open(path, position, version)
+            version = answer["ETag"]
+            try:
+                for chunk in self._bucket.chunks(path, answer["Body"]):
+                    position, failures = position + len(chunk), 0
+                    yield chunk
+            except StoreFailed:
+                failures += 1
+                if failures == _READ_ATTEMPTS:
+                    raise
+            else:
+                return
+
+    def _open(self, path: str, position: int, version: str) -> dict[str, Any]:
+        rest = {"Range": f"bytes={position}-", "IfMatch": version} if position else {}
         try:
-            body = self._call("get_object", path)["Body"]
+            return self._bucket.call("get_object", path, **rest)
         except PathNotFound as error:
-            raise (IsAFolder if self._is_folder(path) else PathNotFound)(self._url(path)) from error
-        # One request, so that all of it is of one version.
-        with self._errors(path), contextlib.closing(body):
-            while chunk := sync(self._connection.loop, body.read, CHUNK_BYTES):
-                yield chunk
+            raise (IsAFolder if self._is_folder(path) else PathNotFound)(self._bucket.url(path)) from error
+        except AlreadyExists as error:
+            raise StoreFailed(self._bucket.url(path), "it was replaced while it was read") from error
 
     def info(self, path: str) -> Entry:
         """See `FileSystem.info`."""
         try:
-            return _file(path, self._call("head_object", path), "ContentLength")
+            return _file(path, self._bucket.call("head_object", path), "ContentLength")
         except PathNotFound:
             if not self._is_folder(path):
                 raise
@@ -80,7 +91,7 @@ class S3Store:
         """See `FileSystem.list`."""
         entries = []
         found = False
-        for page in self._pages(path, Delimiter="/"):
+        for page in self._bucket.pages(path, Delimiter="/"):
             for item in page.get("Contents", ()):
                 found = True
                 if not item["Key"].endswith("/"):
@@ -88,34 +99,34 @@ class S3Store:
             for item in page.get("CommonPrefixes", ()):
                 entries.append(_folder(f"/{item['Prefix']}".removesuffix("/")))
         if not found and not entries:
-            self._call("head_object", path)
-            raise NotAFolder(self._url(path))
+            self._bucket.call("head_object", path)
+            raise NotAFolder(self._bucket.url(path))
         return entries
 
     def mkdir(self, path: str) -> None:
         """See `FileSystem.mkdir`."""
         try:
             if not self.info(path).is_dir:
-                raise NotAFolder(self._url(path))
+                raise NotAFolder(self._bucket.url(path))
         except PathNotFound:
-            self._call("put_object", f"{path}/", Body=b"")
+            self._bucket.call("put_object", f"{path}/", Body=b"")
 
     def remove(self, path: str, *, recursive: bool) -> None:
         """See `FileSystem.remove`."""
         if not self.info(path).is_dir:
-            self._call("delete_object", path)
+            self._bucket.call("delete_object", path)
             return
         keys = list(self._keys_below(path))
         if not recursive and any(key != f"{path}/" for key in keys):
-            raise FolderNotEmpty(self._url(path))
+            raise FolderNotEmpty(self._bucket.url(path))
         for start in range(0, len(keys), _DELETED_AT_ONCE):
-            self._delete(path, keys[start : start + _DELETED_AT_ONCE])
+            self._bucket.delete(keys[start : start + _DELETED_AT_ONCE])
 
     def move(self, source: str, target: str, *, replace: bool) -> None:
         """See `FileSystem.move`; S3 has no rename, so that this copies, a folder file by file."""
         entry = self.info(source)
         if self._is_folder(target):
-            raise AlreadyExists(self._url(target))
+            raise AlreadyExists(self._bucket.url(target))
         if entry.is_dir:
             self._move_folder(source, target)
             return
@@ -124,13 +135,13 @@ class S3Store:
         else:
             # Through here, because a copy inside S3 cannot be told to keep what exists.
             self.write(target, self.read(source), replace=False)
-        self._call("delete_object", source)
+        self._bucket.call("delete_object", source)
 
     def _move_folder(self, source: str, target: str) -> None:
         with contextlib.suppress(PathNotFound):  # the good case: the target is free
-            self._call("head_object", target)
-            raise AlreadyExists(self._url(target))
-        for page in self._pages(source):
+            self._bucket.call("head_object", target)
+            raise AlreadyExists(self._bucket.url(target))
+        for page in self._bucket.pages(source):
             for item in page.get("Contents", ()):
                 entry = _file(f"/{item['Key']}", item, "Size")
                 self._copy(entry, target + entry.path.removeprefix(source))
@@ -140,8 +151,8 @@ class S3Store:
         if entry.size > _LARGEST_COPY:
             self.write(target, self.read(entry.path), replace=True)
         else:
-            source = {"Bucket": self._bucket, "Key": entry.path[1:]}
-            self._call("copy_object", target, CopySource=source)
+            source = {"Bucket": self._bucket.name, "Key": entry.path[1:]}
+            self._bucket.call("copy_object", target, CopySource=source)
 
     def _upload(
         self, path: str, parts: Iterator[bytes], condition: dict[str, str], metadata: dict[str, str]
@@ -151,7 +162,7 @@ class S3Store:
         if second is None:
             self._upload_whole(path, first, condition, metadata)
             return
-        upload = self._call("create_multipart_upload", path, Metadata=metadata)["UploadId"]
+        upload = self._bucket.call("create_multipart_upload", path, Metadata=metadata)["UploadId"]
         try:
             tags = [
                 {"PartNumber": number, "ETag": self._upload_part(path, upload, number, part)}
@@ -180,88 +191,45 @@ class S3Store:
         except AlreadyExists:
             self._keeps_conditions = True
         else:
-            raise StoreFailed(self._url(path), "this server ignores If-None-Match; no file can be write-once")
+            raise StoreFailed(
+                self._bucket.url(path), "this server ignores If-None-Match; no file can be write-once"
+            )
 
     def _abort(self, path: str, upload: str, cause: BaseException) -> None:
         try:
-            self._call("abort_multipart_upload", path, UploadId=upload)
+            self._bucket.call("abort_multipart_upload", path, UploadId=upload)
         except OSError as error:
-            cause.add_note(f"the upload {upload} of {self._url(path)} was left behind: {error}")
+            cause.add_note(f"the upload {upload} of {self._bucket.url(path)} was left behind: {error}")
 
     def _upload_part(self, path: str, upload: str, number: int, part: bytes) -> str:
-        answer = self._call("upload_part", path, UploadId=upload, PartNumber=number, Body=part)
+        answer = self._bucket.call("upload_part", path, UploadId=upload, PartNumber=number, Body=part)
         return str(answer["ETag"])
 
     def _finish(self, method: str, path: str, **arguments: object) -> None:
         for _ in range(_CONFLICT_ATTEMPTS - 1):
             try:
-                self._call(method, path, **arguments)
+                self._bucket.call(method, path, **arguments)
             except StoreFailed as error:
-                if _code_of(error) != "ConditionalRequestConflict":
+                if code_of(error) != "ConditionalRequestConflict":
                     raise
             else:
                 return
-        self._call(method, path, **arguments)
+        self._bucket.call(method, path, **arguments)
 
     def _writer_of(self, path: str) -> str | None:
-        writer: str | None = self._call("head_object", path)["Metadata"].get(_WRITER)
+        try:
+            writer: str | None = self._bucket.call("head_object", path)["Metadata"].get(_WRITER)
+        except PathNotFound:
+            return None
         return writer
 
     def _is_folder(self, path: str) -> bool:
-        answer = self._call("list_objects_v2", None, Prefix=f"{path[1:]}/", MaxKeys=1)
-        return bool(answer.get("Contents"))
-
-    def _pages(self, path: str, **arguments: object) -> Iterator[dict[str, Any]]:
-        more = dict(arguments)
-        while True:
-            page = self._call("list_objects_v2", None, Prefix=f"{path[1:]}/", **more)
-            yield page
-            if not page.get("IsTruncated"):
-                return
-            more["ContinuationToken"] = page["NextContinuationToken"]
+        return bool(next(self._bucket.pages(path, MaxKeys=1)).get("Contents"))
 
     def _keys_below(self, path: str) -> Iterator[str]:
-        for page in self._pages(path):
+        for page in self._bucket.pages(path):
             for item in page.get("Contents", ()):
                 yield f"/{item['Key']}"
-
-    def _delete(self, path: str, keys: Sequence[str]) -> None:
-        objects = [{"Key": key[1:]} for key in keys]
-        answer = self._call("delete_objects", None, Delete={"Objects": objects, "Quiet": True})
-        for error in answer.get("Errors", ()):
-            raise StoreFailed(self._url(path), f"{error['Key']} was not removed: {error['Message']}")
-
-    def _call(self, method: str, path: str | None, **arguments: object) -> dict[str, Any]:
-        where = {"Bucket": self._bucket} if path is None else {"Bucket": self._bucket, "Key": path[1:]}
-        with self._errors(path or ""):
-            answer: dict[str, Any] = self._connection.call_s3(method, **where, **arguments)
-            return answer
-
-    def _url(self, path: str) -> str:
-        return f"s3://{self._bucket}{path}"
-
-    @contextlib.contextmanager
-    def _errors(self, path: str) -> Iterator[None]:
-        try:
-            yield
-        except PermissionError:
-            raise
-        except OSError as error:
-            code = _code_of(error)
-            if code in {"NoSuchKey", "404"}:
-                raise PathNotFound(self._url(path)) from error
-            if code in {"PreconditionFailed", "412"}:
-                raise AlreadyExists(self._url(path)) from error
-            raise StoreFailed(self._url(path), str(error)) from error
-        except BotoCoreError as error:
-            raise StoreFailed(self._url(path), str(error)) from error
-
-
-def _code_of(error: BaseException) -> str | None:
-    """Returns the code of the answer that an error came from."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else None
 
 
 def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:

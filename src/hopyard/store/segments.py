@@ -35,7 +35,8 @@ class SegmentWriter:
 
     There is no thread inside: the owner calls `poll` from its loop, and that writes when it is time. Any
     thread may append. A line that was handed over is kept until a segment with it is in the store: if the
-    store fails, the next flush tries again. A writer that follows another one on the same folder goes on
+    store fails, the next flush tries again. (A store that fails after it has written may so get lines
+    twice, never none.) A writer that follows another one on the same folder goes on
     after its last number.
 
     Args:

@@ -1,0 +1,103 @@
+"""One S3 bucket: single calls, with our errors."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import aiohttp
+import s3fs
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]  # no types shipped
+from fsspec.asyn import sync
+
+from hopyard.errors import AlreadyExists, PathNotFound, StoreFailed
+from hopyard.store.filesystem import CHUNK_BYTES
+from hopyard.store.location import Location
+
+
+class Bucket:
+    """A bucket, through the connection, credentials and retries of s3fs.
+
+    Of s3fs's own file system nothing else is used: it reads versions into names and keeps listings.
+    """
+
+    def __init__(self, connection: s3fs.S3FileSystem, name: str) -> None:
+        self.name = name
+        self._connection = connection
+
+    @classmethod
+    def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
+        """Returns the bucket of a location; `options` are the arguments of ``s3fs.S3FileSystem``."""
+        arguments = {"use_listings_cache": False, **options, "skip_instance_cache": True}
+        return cls(s3fs.S3FileSystem(**arguments), location.authority)
+
+    def call(self, method: str, path: str, **arguments: object) -> dict[str, Any]:
+        """Calls S3 for one object and returns its answer.
+
+        Raises:
+            PathNotFound: There is no such object.
+            AlreadyExists: A condition did not hold.
+            StoreFailed: Anything else.
+        """
+        with self._errors(path):
+            answer: dict[str, Any] = self._connection.call_s3(
+                method, Bucket=self.name, Key=path[1:], **arguments
+            )
+            return answer
+
+    def pages(self, folder: str, **arguments: object) -> Iterator[dict[str, Any]]:
+        """Yields the pages of a listing of all that is below a folder."""
+        more = dict(arguments)
+        while True:
+            with self._errors(folder):
+                page: dict[str, Any] = self._connection.call_s3(
+                    "list_objects_v2", Bucket=self.name, Prefix=f"{folder[1:]}/", **more
+                )
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            more["ContinuationToken"] = page["NextContinuationToken"]
+
+    def delete(self, paths: list[str]) -> None:
+        """Deletes up to 1,000 objects at once."""
+        objects = [{"Key": path[1:]} for path in paths]
+        with self._errors(paths[0]):
+            answer = self._connection.call_s3(
+                "delete_objects", Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
+            )
+        for error in answer.get("Errors", ()):
+            raise StoreFailed(self.url(f"/{error['Key']}"), f"it was not removed: {error['Message']}")
+
+    def chunks(self, path: str, body: Any) -> Iterator[bytes]:
+        """Yields the content that comes with an answer."""
+        with self._errors(path), contextlib.closing(body):
+            while chunk := sync(self._connection.loop, body.read, CHUNK_BYTES):
+                yield chunk
+
+    def url(self, path: str) -> str:
+        """Returns the full URL of an object."""
+        return f"s3://{self.name}{path}"
+
+    @contextlib.contextmanager
+    def _errors(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except PermissionError:
+            raise
+        except OSError as error:
+            code = code_of(error)
+            if code in {"NoSuchKey", "404"}:
+                raise PathNotFound(self.url(path)) from error
+            if code in {"PreconditionFailed", "412"}:
+                raise AlreadyExists(self.url(path)) from error
+            raise StoreFailed(self.url(path), str(error)) from error
+        except (BotoCoreError, aiohttp.ClientError) as error:
+            raise StoreFailed(self.url(path), str(error)) from error
+
+
+def code_of(error: BaseException) -> str | None:
+    """Returns the code in the answer that an error came from."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else None
