@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _JVM_GRACE_SECONDS = 10.0
 _LOOK_AGAIN_SECONDS = 0.05
+_FUTILE_STARTS = 5  # Spark itself would go on and on
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOGGING = """\
@@ -94,20 +95,19 @@ def start(cluster: LocalCluster, *, start_timeout_seconds: float) -> SparkSessio
     """Starts a JVM with an embedded cluster and returns the session once all executors have arrived."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder("spark"))
-        log = folder / "driver.log"
         conf = SparkConf(loadDefaults=False).setAll(list(_configuration(cluster, folder).items()))
         try:
             with environment(_variables(folder)):
-                gateway = stack.enter_context(_java_virtual_machine(conf, log))
+                gateway = stack.enter_context(_java_virtual_machine(conf, folder / "driver.log"))
                 context = EmbeddedContext(cluster, conf, gateway)
         except PySparkRuntimeError as error:
-            raise SparkNotStarted(str(error), _end_of(log)) from error
+            raise SparkNotStarted(str(error), _end_of_logs(folder)) from error
         except Py4JJavaError as error:
-            raise SparkNotStarted(error.java_exception.toString(), _end_of(log)) from error
+            raise SparkNotStarted(error.java_exception.toString(), _end_of_logs(folder)) from error
         stack.callback(SparkContext.stop, context)
         _remove_at_exit(context, folder)
         session = EmbeddedSession(context)
-        _wait_for_executors(context, log, start_timeout_seconds)
+        _wait_for_executors(context, folder, start_timeout_seconds)
         context.owned = stack.pop_all()
     return session
 
@@ -204,16 +204,20 @@ def _remove_at_exit(context: SparkContext, folder: Path) -> None:
     files.deleteOnExit(java.org.apache.hadoop.fs.Path(str(folder)))
 
 
-def _wait_for_executors(context: EmbeddedContext, log: Path, seconds: float) -> None:
+def _wait_for_executors(context: EmbeddedContext, folder: Path, seconds: float) -> None:
     wanted = context.cluster.executors
     deadline = time.monotonic() + seconds
     while (arrived := _executors(context)) < wanted:
+        started = len(list((folder / "home" / "work").glob("app-*/*")))
+        if started > wanted + _FUTILE_STARTS:
+            reason = f"executors end as soon as they start, {started} did so far"
+            raise SparkNotStarted(reason, _end_of_logs(folder))
         if time.monotonic() > deadline:
             reason = (
                 f"{arrived} of {wanted} executors arrived within {seconds:.0f} s; raise start_timeout_seconds "
                 "or ask for fewer"
             )
-            raise SparkNotStarted(reason, _end_of(log))
+            raise SparkNotStarted(reason, _end_of_logs(folder))
         time.sleep(_LOOK_AGAIN_SECONDS)
 
 
@@ -222,5 +226,10 @@ def _executors(context: SparkContext) -> int:
     return known - 1  # the driver counts itself
 
 
-def _end_of(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+def _end_of_logs(folder: Path) -> str:
+    """The last lines of the driver and of the first executor, whose end tells why others end."""
+    logs = [folder / "driver.log", *folder.glob("home/work/app-*/0/std*")]
+    # An executor's log begins with its command, which fills a screen.
+    return "\n".join(
+        line[:300] for log in logs for line in log.read_text(errors="replace").splitlines()[-20:]
+    )

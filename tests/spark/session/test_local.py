@@ -41,6 +41,15 @@ def addresses(_):
 with local_spark(executors=2, memory="512m", gpus=2, gpu_discovery_script=sys.argv[1]) as spark:
     print(json.dumps(spark.sparkContext.parallelize([0, 1], 2).mapPartitions(addresses).collect()))
 """
+HOPELESS_PROGRAM = """
+from hopyard.errors import SparkNotStarted
+from hopyard.session import local_spark
+
+try:
+    local_spark(executors=1, memory="512m", conf={"spark.executor.extraJavaOptions": "-Xms1g"})
+except SparkNotStarted as error:
+    print(error)
+"""
 LIFE_PROGRAM = """
 import json, os, pathlib, sys, urllib.request
 before = dict(os.environ)
@@ -163,6 +172,12 @@ def test_sessions_follow_each_other_and_leave_nothing(tmp_path: Path) -> None:
     assert set(told["leaked"]) <= {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}  # pyspark's own
     assert "nonsense" in told["refused"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_executors_that_cannot_start_are_told_with_their_own_words(tmp_path: Path) -> None:
+    assert "Initial heap size set to a larger value than the maximum heap size" in run(
+        HOPELESS_PROGRAM, cwd=tmp_path
+    )
 
 
 def test_gpus_of_a_task_belong_to_its_executor_alone(tmp_path: Path) -> None:
