@@ -27,6 +27,7 @@ project.put("child", b"")
 class TestHdfsStore(StoreContract):
     # A file takes half a second: the client waits for the DataNode's report.
     replacements = 8
+    races = 3
     kills = 2
     longest_write = 0.8
 

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.hdfs
 
 class TestWebHdfsStore(StoreContract):
     replacements = 10
+    races = 5
     kills = 2
     longest_write = 0.2
 

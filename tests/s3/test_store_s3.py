@@ -27,6 +27,7 @@ def pieces(data: bytes) -> Iterator[bytes]:
 
 class TestS3Store(StoreContract):
     has_real_folders = False
+    races = 5
     kills = 2
     longest_write = 0.1
 

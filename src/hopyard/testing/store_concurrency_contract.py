@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -31,23 +31,27 @@ class ConcurrencyContract:
 
     Attributes:
         is_shared: Other processes see the same files.
+        races: For how many files threads race.
         replacements: How often a file is replaced under the eyes of a reader.
         kills: How many writers are killed.
         longest_write: Seconds that a writer has at most until it is killed.
     """
 
     is_shared = True
+    races = 100
     replacements = 20
     kills = 3
     longest_write = 0.02
 
-    def test_exactly_one_of_many_concurrent_threads_creates_a_file(self, project: Project) -> None:
-        contents = [f"thread {number}".encode() * 100 for number in range(8)]
-        start = threading.Barrier(len(contents))
-        with ThreadPoolExecutor(len(contents)) as threads:
-            won = list(threads.map(lambda data: _try_create(project, data, start), contents))
-        assert won.count(True) == 1
-        assert project.read("race/file") == contents[won.index(True)]
+    def test_exactly_one_of_many_concurrent_threads_creates_each_file(self, project: Project) -> None:
+        threads = range(8)
+        paths = [f"race/{number}" for number in range(self.races)]
+        start = threading.Barrier(len(threads))
+        with ThreadPoolExecutor(len(threads)) as pool:
+            won = list(pool.map(lambda thread: _created_at_once(project, paths, thread, start), threads))
+        assert sorted(path for wins in won for path in wins) == sorted(paths)
+        owners = {path: thread for thread, wins in zip(threads, won, strict=True) for path in wins}
+        assert {path: int(project.read(path)) for path in paths} == owners
 
     def test_exactly_one_of_many_concurrent_processes_creates_each_file(self, project: Project) -> None:
         if not self.is_shared:
@@ -115,13 +119,17 @@ class ConcurrencyContract:
                 assert len(set(project.read(entry.path))) == 1
 
 
-def _try_create(project: Project, data: bytes, start: threading.Barrier) -> bool:
-    start.wait(_WAIT_SECONDS)
-    try:
-        project.create("race/file", data)
-    except AlreadyExists:
-        return False
-    return True
+def _created_at_once(
+    project: Project, paths: Sequence[str], thread: int, start: threading.Barrier
+) -> list[str]:
+    """Returns the paths for which this thread came first; all threads try each path at the same moment."""
+    won = []
+    for path in paths:
+        start.wait(_WAIT_SECONDS)
+        with contextlib.suppress(AlreadyExists):  # another thread came first
+            project.create(path, str(thread).encode())
+            won.append(path)
+    return won
 
 
 def _start(function: Callable[..., None], *arguments: object) -> subprocess.Popen[bytes]:
@@ -137,11 +145,9 @@ def _start(function: Callable[..., None], *arguments: object) -> subprocess.Pope
 
 def _report_created(project: Project, number: int) -> None:
     for path in _RACED_PATHS:
-        try:
+        with contextlib.suppress(AlreadyExists):  # another process came first
             project.create(path, str(number).encode())
-        except AlreadyExists:
-            continue
-        sys.stdout.write(f"{path}\n")
+            sys.stdout.write(f"{path}\n")
 
 
 def _read_until(project: Project, done: threading.Event) -> set[bytes]:
