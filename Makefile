@@ -6,6 +6,9 @@ ARGS ?=
 TIMES ?= 10
 
 BIN := .venv/bin
+# a shell starts background jobs with Ctrl-C ignored, and programs inherit that; some tests send a Ctrl-C
+WITH_CTRL_C := import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+PYTEST := $(BIN)/python -c '$(WITH_CTRL_C)' -m pytest
 # quick tests first; the folders that hold the others, whatever they are called, after them
 QUICK := tests/architecture tests/unit
 OTHER := $(filter-out $(QUICK) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
@@ -31,7 +34,7 @@ demo: .venv/.demo-ready java ## Train a small model on an embedded Spark and sho
 	@$(BIN)/hopyard demo $(ARGS)
 
 test: .venv/.dev-ready $(if $(filter unit,$(LANE)),,java) ## Run the tests; LANE=unit runs one lane, ARGS="-k name" goes to pytest
-	@$(BIN)/python -m pytest $(if $(LANE),-m "$(LANE)") $(ARGS) $(QUICK) $(OTHER)
+	@$(PYTEST) $(if $(LANE),-m "$(LANE)") $(ARGS) $(QUICK) $(OTHER)
 
 check: .venv/.dev-ready ## Lint, format, types and layers
 	@echo "check: ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -44,11 +47,11 @@ bench: .venv/.dev-ready java ## Run the benchmarks; ARGS="wire" runs one of them
 soak: .venv/.dev-ready java ## Run the lanes that start and kill processes TIMES times, up to the first failure
 	@for round in $$(seq $(TIMES)); do \
 	    echo "soak: round $$round of $(TIMES)"; \
-	    $(BIN)/python -m pytest -q -x -m "$(or $(LANE),cluster or spark)" $(ARGS) || exit 1; \
+	    $(PYTEST) -q -x -m "$(or $(LANE),cluster or spark)" $(ARGS) || exit 1; \
 	done
 
 clean: ## Remove .venv, caches and build output
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
