@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import pyarrow
+from benchmarks.report import Table
 
 from hopyard.wire import BatchReader, Endpoint, Json, Service, WireClient, WireServer
 
@@ -179,18 +180,21 @@ def _process(target: Callable[..., None], **options: object) -> Iterator[Connect
         process.join()
 
 
-def main() -> None:
-    rows = {
+def run() -> Table:
+    """Measures the wire and a bare socket by turns."""
+    measured = {
         "round trips/s, 1 thread": round_trips(),
         "round trips/s, 4 threads": round_trips(threads=4),
         "round trips/s, 1 thread, TLS": round_trips(tls=True),
         "bulk MB/s, 1 MiB batches": bulk(),
         "bulk MB/s, 1 MiB batches, TLS": bulk(tls=True),
     }
-    print(f"{'':32}{'wire':>10}{'socket':>10}{'ratio':>8}")
-    for name, row in rows.items():
-        print(f"{name:32}{row.wire:10,.0f}{row.socket:10,.0f}{row.ratio:8.2f}")
-
-
-if __name__ == "__main__":
-    main()
+    rows = tuple(
+        (name, f"{row.wire:,.0f}", f"{row.socket:,.0f}", f"{row.ratio:.2f}") for name, row in measured.items()
+    )
+    return Table(
+        title="Wire",
+        columns=("work", "wire", "bare socket", "ratio"),
+        rows=rows,
+        notes="Client and server are two processes on loopback; wire and socket take turns in one run.",
+    )

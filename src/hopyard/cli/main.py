@@ -92,9 +92,9 @@ class Hopyard(TyperGroup):
             result = super().invoke(ctx)
             # a pipe that was closed at the other end shows here, not in the interpreter's last flush
             sys.stdout.flush()
-        except (HopyardError, PermissionError) as error:
-            # a folder that the user may not enter is the user's to see to, like any error of ours
-            if ctx.params["debug"]:
+        except (HopyardError, OSError) as error:
+            # what the system refuses is the user's to see to, like any error of ours; a closed pipe is nobody's
+            if ctx.params["debug"] or isinstance(error, BrokenPipeError):
                 raise
             console.error(str(error))
             raise typer.Exit(1) from error

@@ -14,7 +14,7 @@ from hopyard.cluster.channel import Reading
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask
 from hopyard.errors import BadMessage
-from hopyard.store import FolderSync
+from hopyard.store import FolderSync, SyncReport
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter
 
 TAIL_LINES = 30
@@ -68,7 +68,7 @@ class Keeper:
         Files that the store did not take are moved aside on this host, and the record says where.
         """
         try:
-            self._sync.final()
+            self._tell(self._sync.final())
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
             record = _failed_to_store(
                 record, f"its log folder could not be stored ({error}); {self._rescue()}"
@@ -81,6 +81,13 @@ class Keeper:
         except Exception as error:  # noqa: BLE001  as above
             record = _failed_to_store(record, f"its log could not be stored ({error})")
         return record
+
+    def _tell(self, report: SyncReport) -> None:
+        """Says in the log which files are not in the project under their own names."""
+        for name, stored_as in report.renamed:
+            self.line(f"[hopyard] the file {name!r} is stored as {stored_as!r}".encode())
+        for name, reason in report.refused:
+            self.line(f"[hopyard] {name!r} is not stored: {reason}".encode())
 
     def _rescue(self) -> str:
         refuge = Path(tempfile.mkdtemp(prefix="hopyard-rescued-")) / "logdir"

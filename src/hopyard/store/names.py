@@ -7,6 +7,7 @@ normalised, quoted or lower-cased.
 from __future__ import annotations
 
 import unicodedata
+from urllib.parse import quote
 
 from hopyard.errors import InvalidName
 
@@ -68,6 +69,24 @@ def check_file(path: str) -> str:
     return path
 
 
+def storable(path: str) -> str:
+    """Returns a path that every store can hold: the same if it is one, else with the trouble spelled out.
+
+    A character that is refused becomes ``%`` and its code, as in a URL; other trouble, such as a name that is
+    too long, stays and is for `check_file` to refuse.
+    """
+    return "/".join("".join(map(_spelled, name)) for name in path.split("/"))
+
+
+def _spelled(character: str) -> str:
+    refused = character in _REFUSED_CHARACTERS or _is_control(character)
+    return quote(character, safe="", errors="surrogatepass") if refused else character
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff"
+
+
 def _why_not(name: str) -> str | None:
     if not name:
         return "a part between two slashes is empty"
@@ -80,7 +99,7 @@ def _why_not(name: str) -> str | None:
     for character in name:
         if character in _REFUSED_CHARACTERS:
             return _REFUSED_CHARACTERS[character]
-        if unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff":
+        if _is_control(character):
             return f"the character {character!r} is not allowed"
     if len(name.encode()) > MAX_NAME_BYTES:
         return f"a name has at most {MAX_NAME_BYTES} bytes"

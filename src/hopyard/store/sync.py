@@ -12,7 +12,7 @@ from pathlib import Path
 from hopyard.errors import FilesNotStored, HopyardError, StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES
 from hopyard.store.localtree import LocalFile, Refused, local_files
-from hopyard.store.names import check_file
+from hopyard.store.names import check_file, storable
 from hopyard.store.project import Project
 
 USER_SUFFIX = ".user"
@@ -28,12 +28,14 @@ class SyncReport:
     Attributes:
         copied: Paths of the files that were copied, relative to the local folder.
         renamed: Pairs of a path and the path that it was stored as, because the name was taken.
-        failed: Pairs of a path and the reason why it is not in the project.
+        refused: Pairs of a path and the reason why it is not for the project: a link that leads out, a socket.
+        failed: Pairs of a path and the reason why it is not in the project yet.
         size: Bytes that were copied.
     """
 
     copied: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     size: int = 0
 
@@ -49,15 +51,16 @@ class FolderSync:
     """Copies what is new or changed in a local folder to a folder of the project; never removes anything.
 
     Each file arrives whole. A file that grows meanwhile arrives as it was at the start; one that is
-    rewritten or vanishes is left for the next pass. Symbolic links are followed inside the folder and
-    refused if they lead out of it.
+    rewritten or vanishes is left for the next pass. Symbolic links are followed inside the folder;
+    those that lead out of it are not copied, and the report says so.
 
     Args:
         project: Where to copy to.
         local: Folder to copy from; it may not be there yet.
         relative: Folder of the project to copy into.
         reserved: Names, or patterns of names, at the top of that folder that are not the program's:
-            its file ``run.json`` is stored as ``run.json.user``.
+            its file ``run.json`` is stored as ``run.json.user``. Likewise a name that not every store can
+            hold is stored with the character spelled out: ``at%3A12`` for ``at:12``.
         clock: Seconds since 1970.
     """
 
@@ -80,11 +83,12 @@ class FolderSync:
         """Copies what is new or changed since the last pass; a file that fails is tried again next time."""
         copied: list[str] = []
         renamed: list[tuple[str, str]] = []
+        refused: list[tuple[str, str]] = []
         failed: list[tuple[str, str]] = []
         size = 0
         for item in local_files(self._local, confined=True):
             if isinstance(item, Refused):
-                failed.append((item.relative, item.reason))
+                refused.append((item.relative, item.reason))
                 continue
             stored_as = self.stored_as(item.relative)
             if stored_as != item.relative:
@@ -97,7 +101,13 @@ class FolderSync:
             if arrived is not None:
                 copied.append(item.relative)
                 size += arrived
-        return SyncReport(copied=tuple(copied), renamed=tuple(renamed), failed=tuple(failed), size=size)
+        return SyncReport(
+            copied=tuple(copied),
+            renamed=tuple(renamed),
+            refused=tuple(refused),
+            failed=tuple(failed),
+            size=size,
+        )
 
     def final(self) -> SyncReport:
         """Copies what is left, when nobody writes any more.
@@ -112,14 +122,14 @@ class FolderSync:
 
     def stored_as(self, relative: str) -> str:
         """Returns the path, below the folder in the project, of a file of the local folder."""
-        first, slash, rest = relative.partition("/")
+        first, slash, rest = storable(relative).partition("/")
         plain = first
         # Also a user's own `run.json.user` makes way, so that no two files are stored as one.
         while plain.endswith(USER_SUFFIX):
             plain = plain.removesuffix(USER_SUFFIX)
         if any(fnmatchcase(plain, pattern) for pattern in self._reserved):
             return f"{first}{USER_SUFFIX}{slash}{rest}"
-        return relative
+        return f"{first}{slash}{rest}"
 
     def _copy_if_changed(self, file: LocalFile, stored_as: str) -> int | None:
         """Copies a file unless it is stored already; returns the bytes, or None if there was nothing to do."""
