@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import TextIOBase
@@ -22,6 +22,7 @@ from hopyard.cluster.execution import Report, execute
 from hopyard.cluster.keeper import Keeper
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.outcome import Outcome
+from hopyard.environment import environment
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
 
@@ -102,21 +103,6 @@ class Tee(TextIOBase):
     def flush(self) -> None:
         """Flushes what is shown."""
         self._shown.flush()
-
-
-@contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Sets environment variables while open and restores what was there."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

@@ -21,9 +21,9 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from hopyard.environment import environment
 from hopyard.errors import SessionConflict, SparkNotStarted
 from hopyard.scratch import scratch_folder
-from hopyard.session.environment import environment
 from hopyard.session.gpus import gpu_conf
 
 if TYPE_CHECKING:
