@@ -178,4 +178,6 @@ def _wait_until_refused(server: WireServer) -> None:
             socket.create_connection((server.endpoint.host, server.endpoint.port), timeout=1).close()
         except ConnectionRefusedError:
             return
+        except ConnectionResetError:
+            continue  # it was in the queue of the socket that is being closed
     pytest.fail("the server still listens 5 s after close")
