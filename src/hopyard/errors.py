@@ -46,7 +46,9 @@ class AlreadyExists(HopyardError, FileExistsError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path} exists already and is not overwritten; choose another name or pass overwrite=True."
+        return (
+            f"{self.path} exists already and is not overwritten; choose another name or pass overwrite=True."
+        )
 
 
 class IsAFolder(HopyardError, IsADirectoryError):
@@ -303,7 +305,9 @@ class AmbiguousRun(HopyardError, LookupError):
     def __str__(self) -> str:
         shown = ", ".join(self.candidates[:10])
         more = f" and {len(self.candidates) - 10} more" if len(self.candidates) > 10 else ""
-        return f"{self.text!r} may mean any of {len(self.candidates)} runs: {shown}{more}. Give more of the id."
+        return (
+            f"{self.text!r} may mean any of {len(self.candidates)} runs: {shown}{more}. Give more of the id."
+        )
 
 
 class RunEnded(HopyardError, RuntimeError):
@@ -340,7 +344,9 @@ class NotPicklable(HopyardError, TypeError):
 class NodeFailed(HopyardError, RuntimeError):
     """A node's function did not return: it raised, its process died, or its executor was lost."""
 
-    def __init__(self, rank: int, role: str, host: str, message: str, trace: str, tail: tuple[str, ...]) -> None:
+    def __init__(
+        self, rank: int, role: str, host: str, message: str, trace: str, tail: tuple[str, ...]
+    ) -> None:
         super().__init__(rank, role, host, message, trace, tail)
         self.rank = rank
         self.role = role
