@@ -6,9 +6,7 @@ ARGS ?=
 TIMES ?= 10
 
 BIN := .venv/bin
-# a shell starts background jobs with Ctrl-C ignored, and programs inherit that; some tests send a Ctrl-C
-WITH_CTRL_C := import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-PYTEST := $(BIN)/python -c '$(WITH_CTRL_C)' -m pytest
+PYTEST := $(BIN)/python -m pytest
 # quick tests first; the folders that hold the others, whatever they are called, after them
 QUICK := tests/architecture tests/unit
 OTHER := $(filter-out $(QUICK) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
@@ -33,8 +31,16 @@ setup: .venv/.dev-ready ## Make .venv with all that development needs
 demo: .venv/.demo-ready java ## Train a small model on an embedded Spark and show what is kept of it
 	@$(BIN)/hopyard demo $(ARGS)
 
+# the quick tests take every core; the others share one Spark, one HDFS and one S3 server, so they take turns
 test: .venv/.dev-ready $(if $(filter unit,$(LANE)),,java) ## Run the tests; LANE=unit runs one lane, ARGS="-k name" goes to pytest
+ifeq ($(LANE),unit)
+	@$(PYTEST) -n logical -m unit $(ARGS) $(QUICK)
+else ifneq ($(LANE)$(ARGS),)
 	@$(PYTEST) $(if $(LANE),-m "$(LANE)") $(ARGS) $(QUICK) $(OTHER)
+else
+	@$(PYTEST) -n logical $(QUICK)
+	@$(PYTEST) $(OTHER)
+endif
 
 check: .venv/.dev-ready ## Lint, format, types and layers
 	@echo "check: ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .

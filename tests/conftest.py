@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+
+from hopyard.testing.processes import still_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +19,12 @@ if TYPE_CHECKING:
 
     from hopyard.testing.mini_hdfs import MiniHDFS
     from hopyard.testing.s3_server import S3Server
+
+
+def pytest_configure() -> None:
+    """Lets processes that tests start hear Ctrl-C; a shell makes programs in the background deaf to it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +77,7 @@ def spark(spark_arguments: dict[str, Any]) -> Iterator[SparkSession]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fails a run that leaves processes behind."""
     children = psutil.Process(os.getpid()).children(recursive=True)
-    _, alive = psutil.wait_procs(children, timeout=1)
+    alive = still_running(children, 1)
     if alive:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")

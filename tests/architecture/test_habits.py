@@ -20,9 +20,8 @@ DRAWERS_ALLOWED = {
 }
 SLEEPS_ALLOWED = {
     "src/hopyard/session/embedded.py": "asks Spark how many executors are there, with a deadline",
-    "src/hopyard/tensorboard/server.py": "asks a foreign server whether it is up, with a deadline",
-    "src/hopyard/testing/backend_contract.py": "a training function that is stopped in its sleep",
     "src/hopyard/testing/mini_hdfs.py": "asks a foreign server whether it is up, with a deadline",
+    "src/hopyard/testing/processes.py": "looks whether foreign processes are gone, with a deadline",
     "src/hopyard/testing/s3_server.py": "asks a foreign server whether it is up, with a deadline",
 }
 

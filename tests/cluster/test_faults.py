@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from hopyard import Project
+from hopyard.testing.processes import still_running
 from hopyard.tracking import RunReader, RunState, find_run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
@@ -56,8 +57,7 @@ class Driver:
 
     def alive_after(self, seconds: float) -> list[psutil.Process]:
         """Returns who of the family is still there after at most that many seconds."""
-        _, alive = psutil.wait_procs(self.family, timeout=seconds)
-        return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+        return still_running(self.family, seconds)
 
     def end(self) -> str:
         """Waits for the driver's own end and returns what it wrote to standard error."""

@@ -15,6 +15,7 @@ import pytest
 
 from hopyard.errors import ServerNotReady
 from hopyard.testing.mini_hdfs import MiniHDFS
+from hopyard.testing.processes import still_running
 
 pytestmark = pytest.mark.hdfs
 
@@ -96,7 +97,7 @@ def test_servers_end_when_their_owner_is_killed() -> None:
         processes = psutil.Process(owner.pid).children(recursive=True)
         assert sum(process.name() == "java" for process in processes) == 2
         os.kill(owner.pid, signal.SIGKILL)
-        _, alive = psutil.wait_procs(processes, timeout=10)
+        alive = still_running(processes, 10)
     assert alive == []
 
 

@@ -10,6 +10,8 @@ import psutil
 import pytest
 import s3fs
 
+from hopyard.testing.processes import still_running
+
 if TYPE_CHECKING:
     from hopyard.testing.s3_server import S3Server
 
@@ -46,5 +48,5 @@ def test_server_ends_when_its_owner_is_killed() -> None:
         processes = psutil.Process(owner.pid).children(recursive=True)
         assert any("moto.server" in process.cmdline() for process in processes)
         os.kill(owner.pid, signal.SIGKILL)
-        _, alive = psutil.wait_procs(processes, timeout=10)
+        alive = still_running(processes, 10)
     assert alive == []

@@ -47,7 +47,8 @@ class LogCursor:
         self._project = project
         self._paths = paths
         self._rank = rank
-        self._parts: list[_PartCursor] = []
+        self._number = 0
+        self._part = _PartCursor(project, log_part(paths, rank, 0))
 
     def read(self) -> Iterator[bytes]:
         """Yields what the log has gained since the last call, line by line, without line ends.
@@ -57,11 +58,15 @@ class LogCursor:
         Raises:
             CorruptRecord: A segment of the log is missing.
         """
-        for cursor in self._parts:
-            yield from _lines(cursor.read())
-        while _part_exists(self._project, part := log_part(self._paths, self._rank, len(self._parts))):
-            self._parts.append(_PartCursor(self._project, part))
-            yield from _lines(self._parts[-1].read())
+        while True:
+            following = log_part(self._paths, self._rank, self._number + 1)
+            # Before the reading: a part that has a follower grows no more, so all of it is read then.
+            is_followed = _part_exists(self._project, following)
+            yield from _lines(self._part.read())
+            if not is_followed:
+                return
+            self._number += 1
+            self._part = _PartCursor(self._project, following)
 
 
 class _PartCursor:

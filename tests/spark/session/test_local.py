@@ -15,6 +15,7 @@ import pytest
 
 from hopyard.errors import SessionConflict
 from hopyard.session import SessionSettings, active_spark, local_spark
+from hopyard.testing.processes import still_running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,7 +200,7 @@ def test_killing_python_leaves_neither_processes_nor_the_folder(tmp_path: Path) 
         assert names.count("java") == 2
         assert any(name.startswith("python") for name in names)
         os.kill(driver.pid, signal.SIGKILL)
-        _, alive = psutil.wait_procs(processes, timeout=15)
+        alive = still_running(processes, 15)
     assert alive == []
     deadline = time.monotonic() + 5
     while folder.exists():

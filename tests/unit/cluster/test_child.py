@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from hopyard.cluster.child import Child, Exit
+from hopyard.testing.processes import still_running
 
 pytestmark = pytest.mark.unit
 
@@ -44,13 +45,6 @@ class Recorder:
 @pytest.fixture
 def recorder(tmp_path: Path) -> Recorder:
     return Recorder(tmp_path)
-
-
-def wait_until_gone(pids: list[int], seconds: float = 10.0) -> None:
-    _, alive = psutil.wait_procs(
-        [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=seconds
-    )
-    assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def pump_until(child: Child, seen: list[bytes], count: int) -> None:
@@ -149,11 +143,12 @@ def test_killing_the_warden_ends_the_command(recorder: Recorder) -> None:
     with recorder.child("import time; print('up', flush=True); time.sleep(600)") as child:
         pump_until(child, recorder.lines, 1)
         assert child.pid is not None
+        command = psutil.Process(child.pid)
         os.kill(child._warden.pid, signal.SIGKILL)
         ended = child.wait(10)
     assert ended == Exit(code=None)
     assert "warden" in str(ended)
-    wait_until_gone([child.pid])
+    assert not still_running([command], 10)
 
 
 SUPERVISOR = """
@@ -175,14 +170,13 @@ def test_kill_9_of_the_supervisor_ends_everything_and_removes_the_scratch_folder
         [sys.executable, "-c", textwrap.dedent(SUPERVISOR), code, str(scratch)], stdout=subprocess.PIPE
     )
     assert supervisor.stdout is not None
-    pids = [int(word) for word in supervisor.stdout.readline().split()]
-    pids += [process.pid for process in psutil.Process(supervisor.pid).children(recursive=True)]
-    warden = psutil.Process(supervisor.pid).children()[0]
-    assert len(set(pids)) == 4
+    assert supervisor.stdout.readline()
+    family = psutil.Process(supervisor.pid).children(recursive=True)
+    assert len(family) == 4
     supervisor.kill()
     supervisor.wait()
     supervisor.stdout.close()
-    wait_until_gone([*pids, warden.pid])
+    assert not still_running(family, 10)
     assert not scratch.exists()
 
 

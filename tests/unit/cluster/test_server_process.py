@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from hopyard.cluster.server_process import ServerProcess
+from hopyard.testing.processes import still_running
 
 pytestmark = pytest.mark.unit
 
@@ -37,7 +38,7 @@ def test_a_killed_server_is_gone_with_its_warden(tmp_path: Path) -> None:
         family = [psutil.Process(server._warden.pid), *descendants(server._warden.pid)]
         server.kill()
         assert not server.is_running
-        _, alive = psutil.wait_procs(family, timeout=10)
+        alive = still_running(family, 10)
     assert not alive
 
 
@@ -58,5 +59,5 @@ def test_kill_9_of_the_owner_ends_the_server(tmp_path: Path) -> None:
         assert owner.stdout.readline()
         family = descendants(owner.pid)
         owner.kill()
-        _, alive = psutil.wait_procs(family, timeout=10)
+        alive = still_running(family, 10)
     assert not alive

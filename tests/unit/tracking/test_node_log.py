@@ -193,3 +193,16 @@ def test_a_missing_segment_is_told_and_not_skipped(project, begin):
     assert [next(reading), next(reading)] == LINES[:2]
     with pytest.raises(CorruptRecord, match="segment 2 is missing"):
         next(reading)
+
+
+def test_lines_of_a_restart_never_come_before_those_that_its_predecessor_wrote(project, begin):
+    run_id = begin().id
+    first = write(NodeWriter(project, run_id, 0), LINES[:2])
+    cursor = cursor_of(project, run_id)
+    reading = cursor.read()
+    seen = [next(reading)]
+    write(first, LINES[2:4])  # then it is killed, and started again, all while the reader reads
+    write(NodeWriter(project, run_id, 0), LINES[4:])
+    seen += reading
+    assert [line.decode() for line in seen] == LINES[:2]
+    assert read(cursor) == LINES[2:]

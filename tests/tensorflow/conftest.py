@@ -6,7 +6,6 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 from tensorboard.compat.proto import event_pb2, summary_pb2
@@ -52,11 +51,3 @@ def events() -> Callable[[Iterable[float]], bytes]:
 @pytest.fixture(scope="session")
 def scalars() -> Scalars:
     return wait_for_scalars
-
-
-@pytest.fixture(scope="session")
-def no_tensorflow(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PYTHONPATH under which a server finds no TensorFlow: it then starts in one second instead of six."""
-    folder: Path = tmp_path_factory.mktemp("no-tensorflow")
-    (folder / "tensorflow.py").write_text("raise ImportError('hidden by a test')\n")
-    return str(folder)

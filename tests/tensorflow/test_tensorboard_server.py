@@ -14,18 +14,14 @@ import pytest
 from hopyard.errors import PathNotFound, ServerNotReady
 from hopyard.store import Project
 from hopyard.tensorboard import TensorBoardServer, visualize
+from hopyard.testing.processes import still_running
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.tensorflow  # TensorBoard loads TensorFlow where there is one
 
 Events = Callable[[Iterable[float]], bytes]
 Scalars = Callable[[str, str, int], list[float]]
 FOLDER = "Logs/TensorFlow/app/launcher/run.1"
 FILE = f"{FOLDER}/events.out.tfevents.1.host"
-
-
-@pytest.fixture(autouse=True)
-def light_server(no_tensorflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", no_tensorflow)
 
 
 def own_threads() -> list[str]:
@@ -92,5 +88,5 @@ time.sleep(600)
         family = psutil.Process(owner.pid).children(recursive=True)
         assert len(family) > 1
         owner.kill()
-        _, alive = psutil.wait_procs(family, timeout=20)
+        alive = still_running(family, 20)
     assert not alive

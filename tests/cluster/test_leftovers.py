@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 LEAVING = """
