@@ -34,11 +34,11 @@ demo: .venv/.demo-ready java ## Train a small model on an embedded Spark and sho
 # the quick tests take every core; the others share one Spark, one HDFS and one S3 server, so they take turns
 test: .venv/.dev-ready $(if $(filter unit,$(LANE)),,java) ## Run the tests; LANE=unit runs one lane, ARGS="-k name" goes to pytest
 ifeq ($(LANE),unit)
-	@$(PYTEST) -n logical -m unit $(ARGS) $(QUICK)
+	@$(PYTEST) -n logical --dist loadfile -m unit $(ARGS) $(QUICK)
 else ifneq ($(LANE)$(ARGS),)
 	@$(PYTEST) $(if $(LANE),-m "$(LANE)") $(ARGS) $(QUICK) $(OTHER)
 else
-	@$(PYTEST) -n logical $(QUICK)
+	@$(PYTEST) -n logical --dist loadfile $(QUICK)
 	@$(PYTEST) $(OTHER)
 endif
 

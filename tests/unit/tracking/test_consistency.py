@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("kill_writers.py")
 

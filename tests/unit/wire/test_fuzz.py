@@ -23,7 +23,7 @@ from . import http2, peer
 from .conftest import Peer
 from .http2 import Call
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 SCALE = int(os.environ.get("HOPYARD_FUZZ_SCALE", "1"))
 SEED = int(os.environ.get("HOPYARD_FUZZ_SEED", "20"))

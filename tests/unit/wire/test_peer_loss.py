@@ -15,7 +15,7 @@ from hopyard.wire import BatchReader, Json, Service, WireClient, WireServer
 from . import peer
 from .conftest import Peer
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 
 def assert_gone_at_once(exchange: Future[object], kill: Callable[[], None]) -> None:
