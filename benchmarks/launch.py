@@ -17,11 +17,6 @@ def nothing() -> None:
     """The cheapest training function there is."""
 
 
-def identity(x: int) -> int:
-    """The cheapest Spark job there is."""
-    return x
-
-
 def run() -> Table:
     """Measures launches on an embedded session, side by side with bare jobs."""
     with tempfile.TemporaryDirectory() as root, hopyard.local_spark(executors=2, memory="512m") as spark:
@@ -29,7 +24,7 @@ def run() -> Table:
         project = hopyard.Project.open(root)
 
         def bare(nodes: int) -> None:
-            context.parallelize(range(nodes), nodes).map(identity).collect()
+            context.parallelize(range(nodes), nodes).map(abs).collect()
 
         def launched(nodes: int, backend: str) -> None:
             hopyard.launch(nothing, nodes=nodes, backend=backend, project=project)
