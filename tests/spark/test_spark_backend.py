@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import hopyard
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.spark import SparkBackend
-from hopyard.errors import NotPicklable
+from hopyard.errors import BackendFailed, NotPicklable
 from hopyard.testing.backend_contract import ProcessContract
 from hopyard.testing.node_functions import square
 
@@ -38,3 +40,13 @@ def test_a_captured_session_is_refused_at_once_by_name(spark: SparkSession) -> N
     with pytest.raises(NotPicklable, match="the closure variable 'spark'"):
         hopyard.launch(uses_the_session)
     assert time.monotonic() - began < 5
+
+
+def test_executors_without_hopyard_are_told_with_what_to_do(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare_python = str(Path(sys.base_prefix, "bin", "python3"))
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", bare_python)
+    monkeypatch.delitem(spark.sparkContext.environment, "PYTHONPATH", raising=False)
+    with pytest.raises(BackendFailed, match=r"no module 'hopyard'. Install there what is installed here"):
+        hopyard.launch(square, {"x": 3})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext, TaskContext
 
 STOP_SECONDS = 30.0
+LONGEST_CAUSE = 2000
+_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 
 class SparkBackend:
@@ -131,7 +134,13 @@ def _lost(task: NodeTask) -> Outcome:
 
 
 def _summary(error: Any) -> str:
-    """Returns the line of a Spark error that says something."""
+    """Returns what of a Spark error says something, and what to do if the executors lack a module."""
     java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error)
-    return text.split("\nDriver stacktrace:")[0].strip()[:2000]
+    text = str(java.getMessage() if java is not None else error).split("\nDriver stacktrace:")[0].strip()
+    missing = _MISSING_MODULE.search(text)
+    if missing:
+        return (
+            f"the executors' Python has no module {missing[1]!r}. Install there what is installed here, or send it "
+            "along: spark.archives with a packed environment, or spark.submit.pyFiles."
+        )
+    return text[:LONGEST_CAUSE]
