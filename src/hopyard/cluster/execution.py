@@ -63,9 +63,11 @@ class Report:
 
 
 def execute(data: bytes) -> Report:
-    """Runs a payload in this process and returns what came of it; raises nothing."""
+    """Runs a payload in this process and returns what came of it; raises nothing but KeyboardInterrupt."""
     try:
         value = payload.load(data)()
+    except KeyboardInterrupt:  # meant for the whole program, not for the function
+        raise
     except SystemExit as request:
         if request.code not in (None, 0):
             return Report(failure=Failure.of(request))

@@ -138,8 +138,15 @@ class RunWriter:
         if error is None:
             self.finish(RunState.FINISHED)
         else:
-            state = RunState.FAILED if isinstance(error, Exception) else RunState.KILLED
+            self._finish_after(error)
+
+    def _finish_after(self, error: BaseException) -> None:
+        state = RunState.FAILED if isinstance(error, Exception) else RunState.KILLED
+        try:
             self.finish(state, error=_summary(error))
+        except OSError as failure:
+            # what ended the run matters more than that its end is not on record
+            error.add_note(f"The end of the run could not be recorded: {failure}")
 
     def _put(self, record: RunRecord) -> None:
         self._project.put(run_paths(self._project, record.id).record, encode_file(record))
