@@ -7,7 +7,7 @@ import socket
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +81,7 @@ def _search_path(driver: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(entry for entry in (*own, *driver) if entry and os.path.exists(entry)))
 
 
-def _not_installed(entries: object) -> list[str]:
+def _not_installed(entries: Iterable[str]) -> list[str]:
     homes = {sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return [e for e in entries if e not in homes and not e.endswith(("lib-dynload", ".zip"))]  # type: ignore[attr-defined]
+    standard = {f"python{sys.version_info.major}{sys.version_info.minor}.zip", "lib-dynload"}
+    return [entry for entry in entries if entry not in homes and os.path.basename(entry) not in standard]

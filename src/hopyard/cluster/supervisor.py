@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,22 @@ class Supervisor:
         self._stopped = False
 
     def run(self) -> Outcome:
-        """Runs the node and stores what it leaves; its failures come back as a value."""
+        """Runs the node and stores what it leaves; failures come back as a value, also the supervisor's own."""
         started = time.time()
+        try:
+            return self._run(started)
+        except Exception as error:  # noqa: BLE001  the edge of a Spark task, which Spark would try again
+            failed = replace(
+                self.task.finished(started),
+                state=NodeState.FAILED,
+                exit_code=None,
+                error_type=type(error).__name__,
+                message=f"its supervisor could not go on ({type(error).__name__}: {error})",
+                traceback=traceback.format_exc(),
+            )
+            return Outcome(record=failed)
+
+    def _run(self, started: float) -> Outcome:
         with scratch_folder("node") as scratch:
             logdir = scratch / "logdir"
             logdir.mkdir()
