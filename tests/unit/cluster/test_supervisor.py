@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import cloudpickle
 import pytest
 
-from hopyard import Project
+from hopyard import NodeContext, Project
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.supervisor import Supervisor
-from hopyard.tracking import NodeState, RunId
+from hopyard.tracking import NodeState, RunId, RunReader
 
 pytestmark = pytest.mark.unit
 
@@ -49,3 +50,21 @@ def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
     searching = replace(task(eval(code)), search_path=(str(folder), "/no/such/folder"))
     assert str(folder) not in sys.path
     assert Supervisor(searching).run().result() == 42
+
+
+def wait_until_its_file_and_its_line_are_in_the_project() -> str:
+    """Returns once what it left can be read by others, while it still runs."""
+    ctx = NodeContext.current()
+    Path(ctx.logdir, "early").write_text("early")
+    print("early line", flush=True)
+    run = RunReader(ctx.project, ctx.run_id)
+    deadline = time.monotonic() + 30
+    while not (ctx.project.exists("Logs/TensorFlow/app/launcher/run.1/early") and "early line" in run.log()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return "seen"
+
+
+def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
+    syncing = replace(task(wait_until_its_file_and_its_line_are_in_the_project), sync_seconds=0.05)
+    assert Supervisor(syncing).run().result() == "seen"
