@@ -29,7 +29,16 @@ def own_threads() -> list[str]:
 
 
 def own_processes() -> list[psutil.Process]:
-    return psutil.Process(os.getpid()).children(recursive=True)
+    """Returns the servers that this process has started, of which some may just be ending."""
+    children = psutil.Process(os.getpid()).children(recursive=True)
+    return [child for child in children if "tensorboard.main" in command_of(child)]
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
 
 
 def test_runs_are_watched_while_they_go_on_and_nothing_is_left_behind(
