@@ -10,11 +10,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.cluster.plan import Node
 from hopyard.store import Project
 from hopyard.tracking import NodeOutcome, NodeState, RunId
+
+if TYPE_CHECKING:
+    from hopyard.wire import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,8 @@ class NodeTask:
     search_path: tuple[str, ...] = ()  # where the driver finds modules; what exists here too is used
     environment: Mapping[str, str] = field(default_factory=dict)
     sync_seconds: float = 10.0
+    coordinator: Endpoint | None = None  # where to renew the lease; None beside the driver, which needs none
+    lease_seconds: float = 60.0
 
     def variables(self, logdir: Path) -> dict[str, str]:
         """Returns the environment variables that make a process this node."""

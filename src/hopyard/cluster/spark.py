@@ -10,16 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopyard.cluster.coordinator import Coordinator, driver_address
+from hopyard.cluster.lease import lease_of
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Node
 from hopyard.cluster.supervisor import Supervisor
 from hopyard.errors import BackendFailed
 from hopyard.tracking import NodeState
+from hopyard.wire import WireServer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext, TaskContext
 
+NODES_SECONDS = 15.0
 STOP_SECONDS = 30.0
 LONGEST_CAUSE = 2000
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
@@ -53,7 +57,7 @@ class RunNodes:
         """Runs the nodes of a partition; their failures travel as values, never as Spark errors."""
         for node in nodes:
             task = replace(self.task, node=node, environment={**self.task.environment, **_devices()})
-            yield _lost(task) if _attempt() > 0 else Supervisor(task).run()
+            yield Supervisor(task).run() if _attempt() == 0 else _lost(task)
 
 
 class SparkGroup:
@@ -64,6 +68,7 @@ class SparkGroup:
 
         self._context = context
         self._tasks = tasks
+        self._coordinator = Coordinator(len(tasks))
         self._job_group = f"hopyard-{uuid.uuid4().hex}"
         self._outcomes: tuple[Outcome, ...] | None = None
         self._error: Exception | None = None
@@ -81,7 +86,10 @@ class SparkGroup:
         return self._outcomes
 
     def stop(self) -> None:
-        """Cancels the Spark job; the executors then end the nodes' processes."""
+        """Tells the nodes to end, so that they store what they have; cancels the Spark job if they do not."""
+        self._coordinator.stop("the driver said so")
+        if self._coordinator.has_nodes():
+            self._thread.join(NODES_SECONDS)
         self._context.cancelJobGroup(self._job_group)
         self._thread.join(STOP_SECONDS)
         if self._thread.is_alive():
@@ -91,10 +99,13 @@ class SparkGroup:
 
     def _run(self) -> None:
         run_id = self._tasks[0].run_id
+        address = driver_address(self._context.getConf().get("spark.driver.host", "localhost"))
         try:
-            self._context.setJobGroup(self._job_group, f"Hopyard run {run_id}", interruptOnCancel=False)
-            nodes = self._context.parallelize([task.node for task in self._tasks], len(self._tasks))
-            outcomes = nodes.mapPartitions(RunNodes(task=self._tasks[0])).collect()
+            with WireServer(self._coordinator, address=address) as server:
+                task = replace(self._tasks[0], coordinator=server.endpoint)
+                self._context.setJobGroup(self._job_group, f"Hopyard run {run_id}", interruptOnCancel=False)
+                nodes = self._context.parallelize([task.node for task in self._tasks], len(self._tasks))
+                outcomes = nodes.mapPartitions(RunNodes(task=task)).collect()
             self._outcomes = tuple(sorted(outcomes, key=_rank))
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
             self._error = error
@@ -128,9 +139,14 @@ def _lost(task: NodeTask) -> Outcome:
     message = (
         "its executor was lost (see Spark's log; often the memory limit), and Spark tried the task again"
     )
-    return Outcome(
-        record=replace(task.finished(time.time()), state=NodeState.FAILED, exit_code=None, message=message)
-    )
+    record = replace(task.finished(time.time()), state=NodeState.FAILED, exit_code=None, message=message)
+    with lease_of(task, _no_node) as lease:
+        lease.tell(record)
+    return Outcome(record=record)
+
+
+def _no_node(reason: str) -> None:
+    """Takes an order to stop a node that is no more."""
 
 
 def _summary(error: Any) -> str:

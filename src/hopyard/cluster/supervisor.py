@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hopyard.cluster.child import Child, Exit
 from hopyard.cluster.entry import PAYLOAD_FILE
 from hopyard.cluster.execution import Report
 from hopyard.cluster.keeper import Keeper
+from hopyard.cluster.lease import lease_of
 from hopyard.cluster.node import NodeTask, child_environment
 from hopyard.cluster.outcome import Outcome
 from hopyard.scratch import scratch_folder
@@ -26,7 +28,7 @@ class Supervisor:
         self.task = task
         self._lock = threading.Lock()
         self._child: Child | None = None
-        self._stopped = False
+        self._stop_reason: str | None = None
 
     def run(self) -> Outcome:
         """Runs the node and stores what it leaves; failures come back as a value, also the supervisor's own."""
@@ -45,21 +47,26 @@ class Supervisor:
             return Outcome(record=failed)
 
     def _run(self, started: float) -> Outcome:
-        with scratch_folder("node") as scratch:
+        with ExitStack() as resources:
+            scratch = resources.enter_context(scratch_folder("node"))
             logdir = scratch / "logdir"
             logdir.mkdir()
             (scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
+            lease = resources.enter_context(lease_of(self.task, self.stop))
             keeper = Keeper(self.task, logdir)
             with keeper:
                 ended = self._run_child(scratch, keeper)
             report = Report.read(scratch)
-            record = keeper.close(self._record(started, ended, report))
+            record = self._record(started, ended, report)
+            # before the files are stored, which may take long: the others are not to wait for that
+            lease.tell(record)
+            record = keeper.close(record)
         return Outcome(record=record, value=report.value if report else None)
 
-    def stop(self) -> None:
+    def stop(self, reason: str = "the driver said so") -> None:
         """Asks the node to end, and keeps it from starting if it has not."""
         with self._lock:
-            self._stopped = True
+            self._stop_reason = self._stop_reason or reason
             if self._child is not None:
                 self._child.stop()
 
@@ -72,7 +79,7 @@ class Supervisor:
             scratch=scratch,
         )
         with self._lock:
-            if self._stopped:
+            if self._stop_reason is not None:
                 return None
             child.start()
             self._child = child
@@ -88,22 +95,25 @@ class Supervisor:
         code = ended.code if ended else None
         record = replace(
             record,
-            state=NodeState.KILLED if self._stopped else NodeState.FAILED,
+            state=NodeState.FAILED,
             exit_code=code if code is not None and code >= 0 else None,
             signal=ended.signal if ended else None,
+            message=_unreported_end(ended),
         )
         if report is not None and report.failure is not None:
             failure = report.failure
-            return replace(
+            record = replace(
                 record, error_type=failure.error_type, message=failure.message, traceback=failure.traceback
             )
-        return replace(record, message=_unreported_end(ended))
+        if self._stop_reason is not None:
+            record = replace(record, state=NodeState.KILLED, message=f"it was stopped: {self._stop_reason}")
+        return record
 
 
 def _unreported_end(ended: Exit | None) -> str:
     """Returns words for a process that ended without a report of its own."""
     if ended is None:
-        return "it was stopped before its process began"
+        return "its process never began"
     if ended.code == 0:
         return "its process ended with exit code 0 before the function returned (os._exit?)"
     return f"its process {ended}"

@@ -13,6 +13,7 @@ from hopyard.errors import NodeFailed
 from hopyard.testing.node_functions import (
     clobber_the_record,
     fail_on_rank_1,
+    fail_while_the_chief_waits,
     kill_itself,
     leave_a_file,
     pid,
@@ -25,7 +26,7 @@ from hopyard.testing.node_functions import (
     square,
     vanish_with_code_0,
 )
-from hopyard.tracking import RunReader, RunState, find_run
+from hopyard.tracking import NodeState, RunReader, RunState, find_run
 
 
 class BackendContract(ABC):
@@ -150,3 +151,12 @@ class ProcessContract(BackendContract):
         """Only a function that returned has succeeded."""
         with pytest.raises(NodeFailed, match="before the function returned"):
             launch(vanish_with_code_0, backend=backend)
+
+    def test_the_first_failure_ends_the_other_nodes(self, backend: Backend, project: Project) -> None:
+        """Nobody waits for nodes that wait for one that is no more."""
+        with pytest.raises(NodeFailed, match=r"node 1 \(worker\).*ValueError: no luck"):
+            launch(fail_while_the_chief_waits, nodes=2, backend=backend, name="unlucky")
+        chief, worker = find_run(project, "unlucky").outcomes()
+        assert (chief.state, chief.message) == (NodeState.KILLED, "it was stopped: node 1 failed")
+        assert worker.state is NodeState.FAILED
+        assert chief.ended - worker.ended < 5

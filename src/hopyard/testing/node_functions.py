@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 from hopyard.training.context import NodeContext
@@ -83,3 +84,15 @@ def kill_itself() -> None:
 def vanish_with_code_0() -> None:
     """Leaves behind Python's back."""
     os._exit(0)
+
+
+def fail_while_the_chief_waits(ctx: NodeContext) -> None:
+    """Fails on the second node once the chief is there, which then waits for ever."""
+    sign = "chief-is-there"
+    if ctx.rank == 0:
+        ctx.project.put(sign, b"")
+        threading.Event().wait()
+    deadline = time.monotonic() + 60
+    while not ctx.project.exists(sign) and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
+    raise ValueError("no luck")

@@ -39,7 +39,7 @@ def test_a_node_that_is_stopped_before_it_starts_does_not_start() -> None:
     supervisor = Supervisor(task(print))
     supervisor.stop()
     record = supervisor.run().record
-    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped before its process began")
+    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: the driver said so")
 
 
 def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
