@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import command_line, still_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,4 +84,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if reporter is not None:
             reporter.section("processes left behind", red=True)
             for process in alive:
-                reporter.line(f"{process.pid}: {' '.join(process.cmdline())[:300]}")
+                reporter.line(f"{process.pid}: {command_line(process)[:300]}")

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from hopyard import Project
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import command_line, descendants, still_running
 from hopyard.tracking import RunReader, RunState, find_run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
@@ -48,12 +48,11 @@ class Driver:
             [sys.executable, str(script), backend], stderr=subprocess.PIPE, text=True
         )
         self._wait_for(Path(self.project.path) / "up")
-        children = psutil.Process(self.process.pid).children(recursive=True)
-        self.family = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+        self.family = descendants(self.process.pid)
 
     def member(self, word: str) -> psutil.Process:
         """Returns the process of the family that has a word in its command line."""
-        return next(process for process in self.family if word in " ".join(process.cmdline()))
+        return next(process for process in self.family if word in command_line(process))
 
     def alive_after(self, seconds: float) -> list[psutil.Process]:
         """Returns who of the family is still there after at most that many seconds."""

@@ -15,7 +15,7 @@ import pytest
 
 from hopyard.errors import ServerNotReady
 from hopyard.testing.mini_hdfs import MiniHDFS
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import descendants, still_running
 
 pytestmark = pytest.mark.hdfs
 
@@ -56,12 +56,7 @@ def test_webhdfs_reads_what_the_rpc_client_wrote(mini_hdfs: MiniHDFS) -> None:
 
 
 def test_servers_listen_on_loopback_only(mini_hdfs: MiniHDFS) -> None:
-    me = psutil.Process(os.getpid())
-    java = [
-        process
-        for process in me.children(recursive=True)
-        if str(mini_hdfs.folder) in " ".join(process.cmdline())
-    ]
+    java = descendants(os.getpid(), str(mini_hdfs.folder))
     listening = [
         connection.laddr.ip.removeprefix("::ffff:")
         for process in java

@@ -10,7 +10,7 @@ import psutil
 import pytest
 import s3fs
 
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import descendants, still_running
 
 if TYPE_CHECKING:
     from hopyard.testing.s3_server import S3Server
@@ -46,7 +46,7 @@ def test_server_ends_when_its_owner_is_killed() -> None:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"ready\n"
         processes = psutil.Process(owner.pid).children(recursive=True)
-        assert any("moto.server" in process.cmdline() for process in processes)
+        assert descendants(owner.pid, "moto.server")
         os.kill(owner.pid, signal.SIGKILL)
         alive = still_running(processes, 10)
     assert alive == []

@@ -14,7 +14,7 @@ import pytest
 from hopyard.errors import PathNotFound, ServerNotReady
 from hopyard.store import Project
 from hopyard.tensorboard import TensorBoardServer, visualize
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import descendants, still_running
 
 pytestmark = pytest.mark.tensorflow  # TensorBoard loads TensorFlow where there is one
 
@@ -29,16 +29,8 @@ def own_threads() -> list[str]:
 
 
 def own_processes() -> list[psutil.Process]:
-    """Returns the servers that this process has started, of which some may just be ending."""
-    children = psutil.Process(os.getpid()).children(recursive=True)
-    return [child for child in children if "tensorboard.main" in command_of(child)]
-
-
-def command_of(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return []
+    """Returns the servers that this process has started."""
+    return descendants(os.getpid(), "tensorboard.main")
 
 
 def test_runs_are_watched_while_they_go_on_and_nothing_is_left_behind(

@@ -1,4 +1,4 @@
-"""Waiting for processes that are not one's children to end."""
+"""Processes that a test has caused: finding them, and waiting for their end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ from collections.abc import Iterable
 import psutil
 
 _LOOK_AGAIN_SECONDS = 0.01
+
+
+def command_line(process: psutil.Process) -> str:
+    """Returns the command of a process; empty if it has ended meanwhile."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # a zombie is one, for psutil
+        return ""
+
+
+def descendants(pid: int, words: str = "") -> list[psutil.Process]:
+    """Returns the running processes that descend from one and have these words in their command."""
+    children = psutil.Process(pid).children(recursive=True)
+    return [child for child in children if _runs(child) and words in command_line(child)]
 
 
 def still_running(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:

@@ -15,7 +15,7 @@ import pytest
 
 from hopyard.errors import SessionConflict
 from hopyard.session import SessionSettings, active_spark, local_spark
-from hopyard.testing.processes import still_running
+from hopyard.testing.processes import command_line, still_running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,7 +114,7 @@ def run(program: str, *arguments: str, cwd: Path) -> str:
 
 
 def test_executors_are_processes_of_their_own_with_this_python(spark: SparkSession) -> None:
-    commands = [" ".join(process.cmdline()) for process in java_processes()]
+    commands = [command_line(process) for process in java_processes()]
     assert sum("CoarseGrainedExecutorBackend" in command for command in commands) == 2
     assert spark.sparkContext.parallelize([0], 1).map(python_of_worker).collect() == [sys.executable]
 
