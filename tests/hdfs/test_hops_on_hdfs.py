@@ -30,8 +30,9 @@ def on_hdfs(mini_hdfs: MiniHDFS, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def wrapper() -> str:
-    from hops import hdfs, tensorboard
+    from hops import devices, hdfs, tensorboard
 
+    hdfs.log(f"{devices.get_num_gpus()} GPUs")
     data = hdfs.load(hdfs.project_path() + "Resources/mnist/labels.csv")
     hdfs.log(f"labels: {data.decode()}")
 
@@ -56,6 +57,7 @@ def test_a_run_reads_from_hdfs_and_is_visualized_from_there(
 
     assert hdfs_path.startswith(f"{on_hdfs}Logs/TensorFlow/{spark.sparkContext.applicationId}/")
     assert b": labels: 7,2,1\n" in hdfs.load(f"{hdfs_path}/logfile")
+    assert b": 0 GPUs\n" in hdfs.load(f"{hdfs_path}/logfile")
     with tensorboard.visualize(spark, hdfs_path) as server:
         deadline = time.monotonic() + 30
         shown: dict[str, dict[str, object]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -11,6 +12,8 @@ from hopyard.cluster.group_state import GroupState
 from hopyard.cluster.lease import ENDED, HEARTBEAT
 from hopyard.errors import NoSuchAddress, UnknownMethod
 from hopyard.wire import Json, Service, routable_address
+
+LOG = logging.getLogger(__name__)
 
 
 class Coordinator(Service):
@@ -55,5 +58,7 @@ def driver_address(driver_host: str, environ: Mapping[str, str] = os.environ) ->
         return routable_address(environ=environ)
     try:
         return routable_address(socket.gethostbyname(driver_host))
-    except (OSError, NoSuchAddress):
-        return routable_address(environ=environ)
+    except (OSError, NoSuchAddress) as error:
+        own = routable_address(environ=environ)
+        LOG.warning("%s; nodes are told to call %s: set HOPYARD_NETWORK if they cannot", error, own)
+        return own
