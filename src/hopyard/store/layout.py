@@ -1,6 +1,8 @@
 """Every path of a project, in one place.
 
-Run folders lie where the Hops library had them, so that old paths resolve.
+Run folders lie where the Hops library had them, so that old paths resolve. A run whose nodes are started again
+has several attempts, counted from 0; what a node of a later attempt leaves carries its number: ``2.1`` is rank
+2 in attempt 1.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from hopyard.store.names import check_file, check_name
 PROJECTS = "Projects"
 
 # Names in a run folder that are ours, as patterns: a user's file of such a name is stored under another.
+# `checkpoints` is none of them. It is the user's, and what the chief writes to a folder of that name in its log
+# folder is a checkpoint of the run like any other.
 RESERVED_NAMES = frozenset(
     {"run.json", "study.json", "logfile*", "metric", "metrics", "logs", "nodes", "node.[0-9]*"}
 )
@@ -22,6 +26,8 @@ RESERVED_NAMES = frozenset(
 # No dot in a key: what stands between two '=' has to have one reading.
 _SAFE_KEY = re.compile(r"[\w+-]+", re.ASCII)
 _SAFE_VALUE = re.compile(r"[\w+-]+(\.[\w+-]+)*", re.ASCII)
+_NODE_NAME = re.compile(r"(?P<rank>0|[1-9][0-9]*)(\.(?P<attempt>[1-9][0-9]*))?")
+_LOGFILE_NAME = re.compile(r"logfile(\.(?P<attempt>[1-9][0-9]*))?")
 _LONGEST_VALUE = 40
 _LONGEST_TRIAL_NAME = 200
 
@@ -97,39 +103,44 @@ class RunPaths:
 
     @property
     def metrics(self) -> str:
-        """Folder with one folder of metric segments for each rank."""
+        """Folder with one folder of metric segments for each rank and attempt."""
         return f"{self.folder}/metrics"
 
     @property
     def logs(self) -> str:
-        """Folder with one folder of log segments for each rank."""
+        """Folder with one folder of log segments for each rank and attempt."""
         return f"{self.folder}/logs"
 
     @property
     def nodes(self) -> str:
-        """Folder with the outcome of each rank."""
+        """Folder with the outcome of each rank in each attempt."""
         return f"{self.folder}/nodes"
+
+    @property
+    def checkpoints(self) -> str:
+        """Folder that all attempts share: what the next one goes on from."""
+        return f"{self.folder}/checkpoints"
 
     @property
     def reserved_names(self) -> frozenset[str]:
         """Patterns of the names in this folder that a user's file must not take; for `FolderSync`."""
         return RESERVED_NAMES
 
-    def node_metrics(self, rank: int) -> str:
+    def node_metrics(self, rank: int, attempt: int = 0) -> str:
         """Returns the folder of the metric segments of one node."""
-        return f"{self.metrics}/{rank}"
+        return f"{self.metrics}/{_node_name(rank, attempt)}"
 
-    def node_logs(self, rank: int, part: int = 0) -> str:
-        """Returns the folder of the log segments of one node; each start of the node writes another part."""
-        return f"{self.logs}/{rank}{_part(part)}"
+    def node_logs(self, rank: int, attempt: int = 0) -> str:
+        """Returns the folder of the log segments of one node."""
+        return f"{self.logs}/{_node_name(rank, attempt)}"
 
-    def node_logfile(self, rank: int, part: int = 0) -> str:
+    def node_logfile(self, rank: int, attempt: int = 0) -> str:
         """Returns the log of one node in one piece, written at its end."""
-        return f"{self.node_logdir(rank)}/logfile{_part(part)}"
+        return f"{self.node_logdir(rank)}/logfile{_suffix(attempt)}"
 
-    def outcome(self, rank: int) -> str:
+    def outcome(self, rank: int, attempt: int = 0) -> str:
         """Returns the record of how one node ended."""
-        return f"{self.nodes}/{rank}.json"
+        return f"{self.nodes}/{_node_name(rank, attempt)}.json"
 
     def node_logdir(self, rank: int) -> str:
         """Returns where the files of a node's log folder go: for rank 0 the run's folder itself."""
@@ -144,8 +155,24 @@ class RunPaths:
         return RunPaths(f"{self.folder}/{trial_name(params)}")
 
 
-def _part(number: int) -> str:
-    return f".{number}" if number else ""
+def rank_and_attempt(name: str) -> tuple[int, int] | None:
+    """Returns whose a file or folder below metrics, logs or nodes is, by its name; None if nobody's."""
+    match = _NODE_NAME.fullmatch(name.removesuffix(".json"))
+    return (int(match["rank"]), int(match["attempt"] or 0)) if match else None
+
+
+def logfile_attempt(name: str) -> int | None:
+    """Returns whose attempt's log a file in a node's folder is, by its name; None if it is no logfile."""
+    match = _LOGFILE_NAME.fullmatch(name)
+    return int(match["attempt"] or 0) if match else None
+
+
+def _node_name(rank: int, attempt: int) -> str:
+    return f"{rank}{_suffix(attempt)}"
+
+
+def _suffix(attempt: int) -> str:
+    return f".{attempt}" if attempt else ""
 
 
 def trial_name(params: Mapping[str, object]) -> str:

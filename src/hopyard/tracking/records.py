@@ -51,6 +51,9 @@ class RunRecord(Record):
         error: One-paragraph summary of what went wrong.
         value: Printed form of what the training function returned.
         details: Whatever else the starter of the run wants to keep.
+        roles: The role of each node, by rank; empty where nobody told.
+        attempts: How many times the nodes were started.
+        restarts: Why each attempt but the last one ended, in order.
     """
 
     id: RunId
@@ -68,6 +71,9 @@ class RunRecord(Record):
     error: str | None = None
     value: str | None = None
     details: Mapping[str, Json] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    attempts: int = 1
+    restarts: tuple[str, ...] = ()
 
     @property
     def app_id(self) -> str:
@@ -109,6 +115,7 @@ class NodeOutcome(Record):
         tail: The last lines of its output.
         started: When its process started.
         ended: When its process ended.
+        attempt: Which start of the run's nodes this was, from 0.
     """
 
     rank: int
@@ -123,17 +130,28 @@ class NodeOutcome(Record):
     tail: tuple[str, ...] = ()
     started: float
     ended: float
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricPoint(Record):
-    """One value of a metric at one step, as a node reported it."""
+    """One value of a metric at one step, as a node reported it.
+
+    Attributes:
+        name: Which metric.
+        step: When, as the training counts.
+        value: How much.
+        time: When, in seconds since the epoch.
+        rank: The node that reported it.
+        attempt: In which start of the run's nodes, from 0; steps may come again in a later one.
+    """
 
     name: str
     step: int
     value: float
     time: float
     rank: int = 0
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import getpass
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from types import TracebackType
 from typing import Self
@@ -55,12 +55,15 @@ class RunWriter:
         user: str | None = None,
         heartbeat_seconds: float = 10.0,
         details: Mapping[str, Json] | None = None,
+        roles: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> Self:
         """Returns the writer of a new run, which has the next free number and is RUNNING in the project.
 
         Drivers that begin at the same moment get different numbers.
         """
+        if roles and len(roles) != nodes:
+            raise ValueError(f"{nodes} nodes have as many roles, not {len(roles)}: {', '.join(roles)}")
         now = clock()
         draft = RunRecord(
             id=RunId(app_id, kind, _next_number(project, app_id, kind)),
@@ -75,6 +78,7 @@ class RunWriter:
             updated=now,
             heartbeat_seconds=heartbeat_seconds,
             details=dict(details or {}),
+            roles=tuple(roles),
         )
         return cls(project, _create(project, draft), clock=clock)
 
@@ -100,6 +104,29 @@ class RunWriter:
             if self._record.state is RunState.RUNNING:
                 self._put(dataclasses.replace(self._record, details={**self._record.details, **details}))
 
+    def restarted(self, attempt: int, reason: str) -> None:
+        """Tells readers that all nodes are started again; to be called before the first of them is.
+
+        Args:
+            attempt: The number of this start, one more than that of the last; the first start was 0.
+            reason: Why the last attempt ended.
+
+        Raises:
+            RunEnded: The run has ended before.
+        """
+        with self._lock:
+            self._check_running()
+            if attempt != self._record.attempts:
+                raise ValueError(f"attempt {attempt} cannot follow attempt {self._record.attempts - 1}")
+            self._put(
+                dataclasses.replace(
+                    self._record,
+                    attempts=attempt + 1,
+                    restarts=(*self._record.restarts, reason),
+                    updated=self._clock(),
+                )
+            )
+
     def poll(self) -> None:
         """Sends a heartbeat if one is due; cheap enough to call often."""
         if self._clock() - self._record.updated >= self._record.heartbeat_seconds:
@@ -119,8 +146,7 @@ class RunWriter:
         if state not in _ENDS:
             raise ValueError(f"a run ends FINISHED, FAILED or KILLED, not {state.value}")
         with self._lock:
-            if self._record.state is not RunState.RUNNING:
-                raise RunEnded(str(self.id), self._record.state.value)
+            self._check_running()
             now = self._clock()
             ended = dataclasses.replace(
                 self._record, state=state, ended=now, updated=now, error=error, value=value
@@ -147,6 +173,10 @@ class RunWriter:
         except OSError as failure:
             # what ended the run matters more than that its end is not on record
             error.add_note(f"The end of the run could not be recorded: {failure}")
+
+    def _check_running(self) -> None:
+        if self._record.state is not RunState.RUNNING:
+            raise RunEnded(str(self.id), self._record.state.value)
 
     def _put(self, record: RunRecord) -> None:
         self._project.put(run_paths(self._project, record.id).record, encode_file(record))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hopyard.errors import InvalidName
 from hopyard.store import Layout, RunPaths, trial_name
+from hopyard.store.layout import logfile_attempt, rank_and_attempt
 from hopyard.store.names import check_name
 
 pytestmark = pytest.mark.unit
@@ -32,10 +33,46 @@ def test_application_id_that_is_no_name_is_refused(app_id: str) -> None:
         Layout().run(app_id, "launcher", 1)
 
 
-def test_files_of_ranks_are_apart() -> None:
+def test_files_of_ranks_and_attempts_are_apart() -> None:
     run = RunPaths("run.1")
-    for path in (run.node_metrics, run.node_logs, run.outcome, run.node_logdir):
-        assert len({path(rank) for rank in range(12)}) == 12
+    assert len({run.node_logdir(rank) for rank in range(12)}) == 12
+    for path in (run.node_metrics, run.node_logs, run.node_logfile, run.outcome):
+        assert len({path(rank, attempt) for rank in range(12) for attempt in range(12)}) == 144
+
+
+def test_files_of_the_first_attempt_have_no_suffix() -> None:
+    run = RunPaths("run.1")
+    assert (run.node_logs(2), run.node_logs(2, 1)) == ("run.1/logs/2", "run.1/logs/2.1")
+    assert (run.node_metrics(2), run.node_metrics(2, 1)) == ("run.1/metrics/2", "run.1/metrics/2.1")
+    assert (run.outcome(2), run.outcome(2, 1)) == ("run.1/nodes/2.json", "run.1/nodes/2.1.json")
+    assert (run.node_logfile(0), run.node_logfile(0, 1)) == ("run.1/logfile", "run.1/logfile.1")
+    assert run.node_logfile(2, 10) == "run.1/node.2/logfile.10"
+
+
+@pytest.mark.parametrize(("rank", "attempt"), [(0, 0), (0, 1), (12, 0), (12, 34)])
+def test_names_tell_rank_and_attempt(rank: int, attempt: int) -> None:
+    run = RunPaths("run.1")
+    for path in (run.node_metrics, run.node_logs, run.outcome):
+        assert rank_and_attempt(path(rank, attempt).rpartition("/")[2]) == (rank, attempt)
+    assert logfile_attempt(run.node_logfile(rank, attempt).rpartition("/")[2]) == attempt
+
+
+@pytest.mark.parametrize("name", ["", "x", "1.x", "01", "1.0", "1.01", "1.", ".1", "1.1.1", "-1", "1 "])
+def test_other_names_are_nobodys(name: str) -> None:
+    assert rank_and_attempt(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", "log", "logfiles", "logfile.0", "logfile.01", "logfile.1.user", "logfile."]
+)
+def test_other_names_are_no_logfile(name: str) -> None:
+    assert logfile_attempt(name) is None
+
+
+def test_attempts_share_their_checkpoints_and_the_user_may_write_there() -> None:
+    run = RunPaths("run.1")
+    assert run.checkpoints == "run.1/checkpoints"
+    assert not any(fnmatchcase("checkpoints", pattern) for pattern in run.reserved_names)
 
 
 def test_files_of_the_first_rank_go_into_the_run_folder_itself() -> None:
@@ -47,7 +84,7 @@ def test_files_of_the_first_rank_go_into_the_run_folder_itself() -> None:
 def test_every_path_of_a_run_folder_is_reserved() -> None:
     run = RunPaths("run.1")
     ours = [run.record, run.study, run.node_logfile(0), run.metric, run.node_metrics(0), run.node_logs(3)]
-    ours += [run.outcome(11), run.node_logdir(1), run.node_logdir(12), run.node_logfile(0, 2)]
+    ours += [run.outcome(11, 1), run.node_logdir(1), run.node_logdir(12), run.node_logfile(0, 2)]
     for path in ours:
         first = path.split("/")[1]
         assert any(fnmatchcase(first, pattern) for pattern in run.reserved_names), first

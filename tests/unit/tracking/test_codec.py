@@ -65,14 +65,18 @@ records: st.SearchStrategy[Record] = st.one_of(
     st.builds(
         RunRecord, id=run_ids, name=text, description=text, state=st.sampled_from(RunState), backend=text, nodes=counts,
         user=text, version=text, started=floats, ended=st.none() | floats, updated=floats, heartbeat_seconds=floats,
-        error=st.none() | text, value=st.none() | text, details=mappings, **shared,
+        error=st.none() | text, value=st.none() | text, details=mappings,
+        roles=st.lists(text, max_size=3).map(tuple), attempts=counts, restarts=st.lists(text, max_size=3).map(tuple),
+        **shared,
     ),
     st.builds(
         NodeOutcome, rank=counts, role=text, host=text, state=st.sampled_from(NodeState), exit_code=st.none() | counts,
         signal=st.none() | counts, error_type=st.none() | text, message=st.none() | text, traceback=st.none() | text,
-        tail=st.lists(text, max_size=3).map(tuple), started=floats, ended=floats, **shared,
+        tail=st.lists(text, max_size=3).map(tuple), started=floats, ended=floats, attempt=counts, **shared,
     ),
-    st.builds(MetricPoint, name=text, step=st.integers(), value=floats, time=floats, rank=counts, **shared),
+    st.builds(
+        MetricPoint, name=text, step=st.integers(), value=floats, time=floats, rank=counts, attempt=counts, **shared,
+    ),
     st.builds(
         StudyRecord, run=run_ids, objective=text, direction=st.sampled_from(Direction), sampler=text,
         pruner=st.none() | text, space=mappings, trials=st.none() | counts, parallel=counts,
@@ -174,6 +178,15 @@ def test_fields_of_a_newer_version_survive_a_read_modify_write() -> None:
 
 def test_a_field_that_an_older_version_did_not_write_takes_its_default() -> None:
     assert decode(RunRecord, without("details"), "r").details == {}
+
+
+def test_records_from_before_attempts_are_those_of_the_first_one() -> None:
+    run = {
+        name: value for name, value in stored(RUN).items() if name not in ("roles", "attempts", "restarts")
+    }
+    assert decode(RunRecord, json.dumps(run).encode(), "run.json") == RUN
+    point = MetricPoint(name="loss", step=1, value=0.5, time=1.0)
+    assert decode(MetricPoint, b'{"name":"loss","step":1,"value":0.5,"time":1.0}', "00001.jsonl") == point
 
 
 def test_a_missing_field_is_named() -> None:

@@ -81,6 +81,44 @@ def test_a_finished_run_has_an_end_and_a_value(project, begin, clock):
     )
 
 
+def test_the_roles_of_the_nodes_are_kept(project, begin):
+    run = begin(nodes=3, roles=["chief", "worker", "ps"])
+    assert RunReader(project, run.id).record().roles == ("chief", "worker", "ps")
+
+
+def test_roles_that_are_not_one_for_each_node_are_refused(project, begin):
+    with pytest.raises(ValueError, match="3 nodes"):
+        begin(nodes=3, roles=["chief", "worker"])
+    assert list_runs(project).runs == ()
+
+
+def test_a_run_has_one_attempt_until_its_nodes_are_started_again(project, begin, clock):
+    run = begin()
+    assert RunReader(project, run.id).record().attempts == 1
+    clock.now = 1007.0
+    run.restarted(1, "node 2 failed")
+    run.restarted(2, "node 0 was lost")
+    run.finish(RunState.FINISHED)
+    record = RunReader(project, run.id).record()
+    assert (record.attempts, record.restarts) == (3, ("node 2 failed", "node 0 was lost"))
+    assert (record.state, record.error, record.updated) == (RunState.FINISHED, None, 1007.0)
+
+
+@pytest.mark.parametrize("attempt", [0, 2])
+def test_attempts_come_one_by_one(project, begin, attempt):
+    run = begin()
+    with pytest.raises(ValueError, match=f"attempt {attempt} cannot follow attempt 0"):
+        run.restarted(attempt, "why")
+    assert RunReader(project, run.id).record().attempts == 1
+
+
+def test_a_run_that_has_ended_is_not_started_again(begin):
+    run = begin()
+    run.finish(RunState.FAILED)
+    with pytest.raises(RunEnded):
+        run.restarted(1, "why")
+
+
 def test_a_late_heartbeat_does_not_revive_a_run(project, begin):
     run = begin()
     run.finish(RunState.FAILED, error="boom")
