@@ -88,6 +88,16 @@ class SegmentWriter:
             self._lines.append(whole)
             self._bytes += len(whole)
 
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was given to the store yet, so that no segment can hold a line of this writer."""
+        return self._last_number is None
+
+    def collected(self) -> bytes:
+        """Returns what was handed over and is not known to be in the store; it stays here to be written."""
+        with self._writing, self._collecting:
+            return self._pending + b"".join(self._lines)
+
     def due(self) -> bool:
         """Whether it is time to write what was collected."""
         if not self._lines and not self._pending:

@@ -1,6 +1,7 @@
 """What is remembered of runs: their records, the writers that keep them and the readers that show them."""
 
 from hopyard.tracking.catalog import RunListing, find_run, list_runs
+from hopyard.tracking.following import NodeLine
 from hopyard.tracking.listing import Listing
 from hopyard.tracking.node_writer import NodeWriter
 from hopyard.tracking.reader import RunReader
@@ -13,6 +14,7 @@ __all__ = [
     "Direction",
     "Listing",
     "MetricPoint",
+    "NodeLine",
     "NodeOutcome",
     "NodeState",
     "NodeWriter",

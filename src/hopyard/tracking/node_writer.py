@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from types import TracebackType
 from typing import Self
 
 from hopyard.store import Project, SegmentWriter
 from hopyard.tracking.codec import encode_file, encode_line
-from hopyard.tracking.node_log import free_part, join_segments
-from hopyard.tracking.paths import LogPart, run_paths
+from hopyard.tracking.log_writer import LogWriter
+from hopyard.tracking.paths import attempt_log, run_paths
 from hopyard.tracking.records import MetricPoint, NodeOutcome
 from hopyard.tracking.runid import RunId
 
 
 class NodeWriter:
-    """Writes the log, the metrics and the outcome of one node of a run.
+    """Writes the log, the metrics and the outcome of one node in one attempt of a run.
 
     It pickles as its recipe and asks nothing of the store until it is first used, on the executor. Methods may
     be called from several threads. Lines and points reach the store in segments: the owner calls `poll` about
     every second, and `close` at the end. What a failing store did not take is kept for the next call.
     """
 
-    def __init__(self, project: Project, run_id: RunId, rank: int) -> None:
-        """Prepares to write for the node of this rank."""
+    def __init__(self, project: Project, run_id: RunId, rank: int, attempt: int = 0) -> None:
+        """Prepares to write for the node of this rank, in this start of the run's nodes."""
         self._project = project
         self._run_id = run_id
         self._rank = rank
+        self._attempt = attempt
         self._paths = run_paths(project, run_id)
-        self._metrics = SegmentWriter(project, self._paths.node_metrics(rank))
-        self._log: SegmentWriter | None = None
-        self._part: LogPart | None = None
+        self._log = LogWriter(project, attempt_log(self._paths, rank, attempt))
+        self._metrics = SegmentWriter(project, self._paths.node_metrics(rank, attempt))
         self._closed = False
-        self._opening = threading.Lock()
+        self._appending = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return NodeWriter, (self._project, self._run_id, self._rank)
+        return NodeWriter, (self._project, self._run_id, self._rank, self._attempt)
 
     def log(self, line: bytes | str) -> None:
         """Adds a line of output, with or without its line end."""
         data = line.encode("utf-8", "backslashreplace") if isinstance(line, str) else line
-        with self._opening:
+        with self._appending:
             self._check_open()
-            self._open_log().append(data)
+            self._log.append(data)
 
     def metric(self, point: MetricPoint) -> None:
-        """Adds a point of a metric."""
-        line = encode_line(point)
-        with self._opening:
+        """Adds a point of a metric; it is stored as one of this attempt."""
+        line = encode_line(dataclasses.replace(point, attempt=self._attempt))
+        with self._appending:
             self._check_open()
             self._metrics.append(line)
 
@@ -56,30 +57,35 @@ class NodeWriter:
         self._project.put(self._paths.metric, str(value).encode("utf-8"))
 
     def outcome(self, outcome: NodeOutcome) -> None:
-        """Writes how the node ended; a node that was started again replaces its earlier outcome."""
-        self._project.put(self._paths.outcome(self._rank), encode_file(outcome))
+        """Writes how the node ended in this attempt; said again, the last word counts."""
+        stored = dataclasses.replace(outcome, attempt=self._attempt)
+        self._project.put(self._paths.outcome(self._rank, self._attempt), encode_file(stored))
 
     def poll(self) -> None:
         """Writes what is due; cheap enough to call often."""
-        for stream in self._streams():
-            stream.poll()
+        self._log.poll()
+        self._metrics.poll()
 
     def flush(self) -> None:
         """Writes all that there is, due or not."""
-        for stream in self._streams():
-            stream.flush()
+        self._log.flush()
+        self._metrics.flush()
 
     def close(self) -> None:
-        """Writes all that there is and joins the log into one logfile.
+        """Writes all that there is, the log as one logfile.
 
         If the store fails, a later call takes up where this one stopped; after a success it does nothing.
+
+        Raises:
+            AlreadyExists: Another writer has ended the log of the same node and attempt before; what this one
+                wrote is in segments.
         """
-        with self._opening:
+        with self._appending:
             self._closed = True
-        self.flush()
-        if self._part is not None:
-            join_segments(self._project, self._part)
-            self._part = None
+        try:
+            self._metrics.flush()
+        finally:
+            self._log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -88,15 +94,6 @@ class NodeWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    def _streams(self) -> tuple[SegmentWriter, ...]:
-        return (self._metrics,) if self._log is None else (self._log, self._metrics)
-
-    def _open_log(self) -> SegmentWriter:
-        if self._log is None:
-            self._part = free_part(self._project, self._paths, self._rank)
-            self._log = SegmentWriter(self._project, self._part.segments, suffix=".log")
-        return self._log
 
     def _check_open(self) -> None:
         if self._closed:

@@ -9,8 +9,8 @@ from hopyard.tracking.runid import RunId
 
 
 @dataclass(frozen=True, slots=True)
-class LogPart:
-    """Where one writer's share of a node's log is: in segments while it writes, then in one logfile."""
+class AttemptLog:
+    """Where the log of a node is that one attempt wrote: in segments while it goes on, then in one logfile."""
 
     segments: str
     logfile: str
@@ -21,6 +21,6 @@ def run_paths(project: Project, run_id: RunId) -> RunPaths:
     return project.layout.run(run_id.app_id, run_id.kind, run_id.number)
 
 
-def log_part(paths: RunPaths, rank: int, part: int) -> LogPart:
-    """Returns where a part of a node's log is; a node that is started again writes the next part."""
-    return LogPart(segments=paths.node_logs(rank, part), logfile=paths.node_logfile(rank, part))
+def attempt_log(paths: RunPaths, rank: int, attempt: int) -> AttemptLog:
+    """Returns where the log of a node is that one attempt wrote."""
+    return AttemptLog(segments=paths.node_logs(rank, attempt), logfile=paths.node_logfile(rank, attempt))

@@ -153,6 +153,31 @@ def test_lines_survive_a_store_that_is_away_for_a_while() -> None:
     assert stored(project) == [(1, b"1\n"), (2, b"2\n")]
 
 
+def test_a_writer_is_untouched_until_the_store_is_to_keep_something() -> None:
+    project = FailingProject(f"memory://{uuid4().hex}", "demo")
+    writer = SegmentWriter(project, "metrics/0")
+    writer.append(b"1")
+    assert writer.untouched
+    project.down = True
+    with pytest.raises(StoreFailed):
+        writer.flush()
+    assert not writer.untouched
+
+
+def test_what_is_not_in_the_store_is_had_from_the_writer() -> None:
+    project = FailingProject(f"memory://{uuid4().hex}", "demo")
+    writer = SegmentWriter(project, "metrics/0")
+    writer.append(b"1")
+    project.down = True
+    with pytest.raises(StoreFailed):
+        writer.flush()
+    writer.append(b"2")
+    assert writer.collected() == b"1\n2\n"
+    project.down = False
+    writer.flush()
+    assert writer.collected() == b""
+
+
 class ForgetfulProject(Project):
     """A project whose store keeps a file and says that it failed, while `forgetful` is set."""
 

@@ -5,8 +5,9 @@ against their stores, and anybody can run it for an hour:
 
     python tests/unit/tracking/kill_writers.py --root /tmp/soak --kills 10000
 
-Each writer is a driver and a node in one process. It begins a run, then writes book after book into the node's log
-and metrics, closing each (which joins its segments) before the next; some writers end their run, all are killed.
+Each writer is a driver and a node in one process. It begins a run, then writes a book in each of several attempts, into
+the node's log and metrics, closing each (which joins its segments, if there are any) before the next; some writers end
+their run, all are killed.
 """
 
 from __future__ import annotations
@@ -115,7 +116,10 @@ def write_until_killed(project: Project, tell: int, bear: int, chance: random.Ra
     os.write(tell, f"{run.id} 0 0\n".encode())
     os.write(bear, b".")
     for book in range(chance.randrange(1, 8)):
-        write_book(NodeWriter(project, run.id, 0), run, book, chance, tell)
+        if book:
+            run.restarted(book, f"book {book - 1} is full")
+        write = write_leaflet if chance.random() < 0.3 else write_book
+        write(NodeWriter(project, run.id, 0, attempt=book), run, book, chance, tell)
     run.finish(chance.choice([RunState.FINISHED, RunState.FAILED]))
     signal.alarm(ORPHANED_AFTER_SECONDS)
     signal.pause()
@@ -124,13 +128,28 @@ def write_until_killed(project: Project, tell: int, bear: int, chance: random.Ra
 def write_book(node: NodeWriter, run: RunWriter, book: int, chance: random.Random, tell: int) -> None:
     with node:
         for batch in range(chance.randrange(1, 6)):
-            for line in range(batch * BATCH, (batch + 1) * BATCH):
-                node.log(f"{book} {line}")
-                node.metric(MetricPoint(name=f"book-{book}", step=line, value=0.5, time=0.0))
+            write_batch(node, book, batch)
             node.flush()
-            # Shorter than PIPE_BUF, so lines of several writers do not mix.
-            os.write(tell, f"{run.id} {book} {(batch + 1) * BATCH}\n".encode())
+            tell_stored(tell, run, book, batch)
             run.heartbeat()
+
+
+def write_leaflet(node: NodeWriter, run: RunWriter, book: int, _: random.Random, tell: int) -> None:
+    """Writes a book of one batch that is never flushed, so that closing writes it at once."""
+    with node:
+        write_batch(node, book, 0)
+    tell_stored(tell, run, book, 0)
+
+
+def write_batch(node: NodeWriter, book: int, batch: int) -> None:
+    for line in range(batch * BATCH, (batch + 1) * BATCH):
+        node.log(f"{book} {line}")
+        node.metric(MetricPoint(name=f"book-{book}", step=line, value=0.5, time=0.0))
+
+
+def tell_stored(tell: int, run: RunWriter, book: int, batch: int) -> None:
+    # Shorter than PIPE_BUF, so lines of several writers do not mix.
+    os.write(tell, f"{run.id} {book} {(batch + 1) * BATCH}\n".encode())
 
 
 # --- looking on ----------------------------------------------------------------------------------------
@@ -191,6 +210,8 @@ class Witness:
         before = self.records.get(run.id, run)
         assert run.updated >= before.updated, f"{run.id}: its heartbeat went back"
         assert before.state in (RunState.RUNNING, run.state), f"{run.id}: was {before.state}, is {run.state}"
+        assert run.restarts[: len(before.restarts)] == before.restarts, f"{run.id}: its attempts went back"
+        assert run.attempts == len(run.restarts) + 1
         self.records[run.id] = run
 
     def _look_at_log(self, run_id: RunId) -> None:

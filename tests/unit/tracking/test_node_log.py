@@ -9,8 +9,8 @@ import pytest
 from hopyard.errors import CorruptRecord
 from hopyard.store import Project
 from hopyard.tracking import NodeWriter, RunReader
-from hopyard.tracking.node_log import LogCursor
-from hopyard.tracking.paths import log_part, run_paths
+from hopyard.tracking.node_log import LogCursor, log_attempts
+from hopyard.tracking.paths import attempt_log, run_paths
 
 pytestmark = pytest.mark.unit
 
@@ -152,15 +152,83 @@ def test_a_cursor_goes_on_where_it_was(project, begin):
     assert read(cursor) == []
 
 
-def test_a_node_that_is_started_again_adds_to_its_log(project, begin):
+def test_each_attempt_adds_to_the_log(project, begin):
     run_id = begin().id
     cursor = cursor_of(project, run_id)
-    for number, line in enumerate(LINES):
-        node = write(NodeWriter(project, run_id, 0), [line])
-        if number % 2:  # the others were killed
+    for attempt, line in enumerate(LINES):
+        node = write(NodeWriter(project, run_id, 0, attempt), [line])
+        if attempt % 2:  # the others were killed
             node.close()
     assert list(RunReader(project, run_id).log()) == LINES
     assert read(cursor) == LINES
+
+
+def test_attempts_come_in_their_order_from_the_tenth_on_too(project, begin):
+    run_id = begin().id
+    for attempt in range(12):
+        with NodeWriter(project, run_id, 1, attempt) as node:
+            node.log(str(attempt))
+    assert list(RunReader(project, run_id).log(1)) == [str(attempt) for attempt in range(12)]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_attempt_in_which_a_node_was_silent_hides_no_later_one(project, begin, closed):
+    run_id = begin().id
+    cursor = cursor_of(project, run_id)
+    seen = []
+    for attempt in (2, 5):
+        node = write(NodeWriter(project, run_id, 0, attempt), [f"attempt {attempt}"])
+        if closed:
+            node.close()
+        seen += read(cursor)
+    assert seen == list(RunReader(project, run_id).log()) == ["attempt 2", "attempt 5"]
+
+
+def test_the_log_of_one_attempt_is_had_alone(project, begin):
+    run_id = begin().id
+    for attempt in range(3):
+        write(NodeWriter(project, run_id, 0, attempt), [f"attempt {attempt}"])
+    reader = RunReader(project, run_id)
+    assert [list(reader.log(attempt=attempt)) for attempt in range(4)] == [
+        ["attempt 0"], ["attempt 1"], ["attempt 2"], [],
+    ]  # fmt: skip
+
+
+def test_files_of_other_nodes_and_of_the_user_are_no_attempts(project, begin):
+    run_id = begin().id
+    paths = run_paths(project, run_id)
+    write(NodeWriter(project, run_id, 0), ["mine"])
+    write(NodeWriter(project, run_id, 10, 3), ["another node's"])
+    for name in ("logfile.1.user", "logfiles", "logs/notes.txt"):
+        project.put(f"{paths.folder}/{name}", b"not a log\n")
+    assert log_attempts(project, paths, 0) == [0]
+    assert list(RunReader(project, run_id).log()) == ["mine"]
+
+
+@pytest.mark.parametrize("look", [1, 2, 3])
+def test_an_attempt_is_found_though_it_ends_between_two_looks(tmp_path: Path, begin, look):
+    run_id = begin().id
+    reading, writing = InterruptedProject(str(tmp_path), "demo"), Project(str(tmp_path), "demo")
+    paths = run_paths(writing, run_id)
+    node = write(NodeWriter(writing, run_id, 0, 1), LINES)
+
+    def end():
+        node.close()
+        writing.remove(paths.node_logs(0, 1))  # as in a store that has no empty folders
+
+    reading.countdown, reading.interrupt = look, end
+    assert log_attempts(reading, paths, 0) == [1]
+
+
+def test_the_end_of_a_log_is_had_alone(project, begin):
+    run_id = begin().id
+    write(NodeWriter(project, run_id, 0), LINES[:3])
+    write(NodeWriter(project, run_id, 0, 1), LINES[3:])
+    reader = RunReader(project, run_id)
+    assert list(reader.log(tail=6)) == LINES[-6:]
+    assert list(reader.log(tail=100)) == LINES
+    assert list(reader.log(tail=0)) == []
+    assert list(reader.log(attempt=0, tail=2)) == LINES[1:3]
 
 
 def test_a_joined_log_leaves_one_file_and_no_segments(project, begin):
@@ -187,7 +255,7 @@ def test_joining_that_was_cut_short_is_taken_up_again(tmp_path: Path, begin):
 def test_a_missing_segment_is_told_and_not_skipped(project, begin):
     run_id = begin().id
     write(NodeWriter(project, run_id, 0), LINES)
-    segments = log_part(run_paths(project, run_id), 0, 0).segments
+    segments = attempt_log(run_paths(project, run_id), 0, 0).segments
     project.remove(project.list(segments)[1].path)
     reading = RunReader(project, run_id).log()
     assert [next(reading), next(reading)] == LINES[:2]
@@ -195,14 +263,34 @@ def test_a_missing_segment_is_told_and_not_skipped(project, begin):
         next(reading)
 
 
-def test_lines_of_a_restart_never_come_before_those_that_its_predecessor_wrote(project, begin):
+def test_lines_of_an_attempt_never_come_before_those_that_its_predecessor_wrote(project, begin):
     run_id = begin().id
     first = write(NodeWriter(project, run_id, 0), LINES[:2])
     cursor = cursor_of(project, run_id)
     reading = cursor.read()
     seen = [next(reading)]
     write(first, LINES[2:4])  # then it is killed, and started again, all while the reader reads
-    write(NodeWriter(project, run_id, 0), LINES[4:])
+    write(NodeWriter(project, run_id, 0, 1), LINES[4:])
     seen += reading
     assert [line.decode() for line in seen] == LINES[:2]
     assert read(cursor) == LINES[2:]
+
+
+def test_an_attempt_that_starts_between_any_two_looks_of_a_reader_is_seen_whole_or_not_yet(tmp_path, begin):
+    for look in range(1, 12):
+        reading = InterruptedProject(str(tmp_path), "demo")
+        run_id = begin().id
+        first = write(NodeWriter(Project(str(tmp_path), "demo"), run_id, 0), LINES[:3], per_segment=1)
+
+        def restart(first=first, run_id=run_id):
+            write(first, LINES[3:5], per_segment=1).close()
+            write(NodeWriter(Project(str(tmp_path), "demo"), run_id, 0, 1), LINES[5:])
+
+        reading.countdown, reading.interrupt = look, restart
+        cursor = cursor_of(reading, run_id)
+        seen = read(cursor)
+        assert seen == LINES[: len(seen)], f"started at look {look}"
+        if reading.countdown > 0:  # the read was over before
+            reading.countdown = 0
+            restart()
+        assert seen + read(cursor) + read(cursor) == LINES, f"started at look {look}"

@@ -73,7 +73,16 @@ def test_metrics_come_back_in_order_and_by_name(project, begin):
     assert len(RunReader(project, run.id).metrics()) == 6
 
 
-def test_metrics_of_a_node_that_is_started_again_are_kept(project, begin):
+def test_metrics_of_all_attempts_are_kept_and_told_apart(project, begin):
+    run = begin()
+    for attempt in (0, 2, 10):
+        with NodeWriter(project, run.id, 1, attempt) as node:
+            node.metric(point(attempt, rank=1))
+    found = RunReader(project, run.id).metrics()
+    assert [(each.rank, each.attempt, each.step) for each in found] == [(1, 0, 0), (1, 2, 2), (1, 10, 10)]
+
+
+def test_a_second_writer_of_an_attempt_adds_to_its_metrics(project, begin):
     run = begin()
     for step in range(2):
         with NodeWriter(project, run.id, 1) as node:
@@ -88,11 +97,10 @@ def test_an_outcome_comes_back(project, begin):
     assert list(RunReader(project, run.id).outcomes()) == [failed]
 
 
-def test_the_outcome_of_the_last_start_counts(project, begin):
+def test_an_outcome_tells_its_attempt(project, begin):
     run = begin()
-    for state in (NodeState.FAILED, NodeState.FINISHED):
-        NodeWriter(project, run.id, 0).outcome(outcome(0, state))
-    assert [each.state for each in RunReader(project, run.id).outcomes()] == [NodeState.FINISHED]
+    NodeWriter(project, run.id, 0, 3).outcome(outcome(0))
+    assert [each.attempt for each in RunReader(project, run.id).outcomes()] == [3]
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.25, b"0.25"), ("done", b"done")])
@@ -109,6 +117,13 @@ def test_a_pickled_writer_starts_afresh_where_it_arrives(project, begin):
     with pickle.loads(pickle.dumps(node)) as arrived:
         arrived.log("written there")
     assert list(RunReader(project, run.id).log(1)) == ["written there"]
+
+
+def test_a_pickled_writer_keeps_its_attempt(project, begin):
+    run = begin()
+    with pickle.loads(pickle.dumps(NodeWriter(project, run.id, 1, 2))) as arrived:
+        arrived.log("written there")
+    assert list(RunReader(project, run.id).log(1, attempt=2)) == ["written there"]
 
 
 def test_nothing_is_taken_after_the_end(project, begin):

@@ -15,8 +15,8 @@ SOON = 0.01
 GONE = RunId("app-1", "launcher", 99)
 
 
-def outcome(rank: int) -> NodeOutcome:
-    return NodeOutcome(rank=rank, role="worker", host="h", state=NodeState.FINISHED, started=1.0, ended=2.0)
+def outcome(rank: int, state: NodeState = NodeState.FINISHED) -> NodeOutcome:
+    return NodeOutcome(rank=rank, role="worker", host="h", state=state, started=1.0, ended=2.0)
 
 
 def test_a_run_is_named_by_its_id_or_the_text_of_it(project, begin):
@@ -95,6 +95,34 @@ def test_outcomes_are_in_the_order_of_ranks(project, begin):
     assert [each.rank for each in RunReader(project, run.id).outcomes()] == [0, 2, 10]
 
 
+def test_outcomes_are_those_of_each_nodes_last_end_unless_an_attempt_is_named(project, begin):
+    run = begin()
+    ends = {(0, 0): NodeState.KILLED, (1, 0): NodeState.FAILED, (0, 1): NodeState.FINISHED}
+    for (rank, attempt), state in ends.items():
+        NodeWriter(project, run.id, rank, attempt).outcome(outcome(rank, state))
+    reader = RunReader(project, run.id)
+
+    def states(attempt: int | None = None) -> list[tuple[int, NodeState]]:
+        return [(each.rank, each.state) for each in reader.outcomes(attempt)]
+
+    assert states() == [(0, NodeState.FINISHED), (1, NodeState.FAILED)]
+    assert states(0) == [(0, NodeState.KILLED), (1, NodeState.FAILED)]
+    assert states(1) == [(0, NodeState.FINISHED)]
+    assert states(2) == []
+
+
+def test_the_latest_metrics_are_those_of_the_last_attempt(project, begin):
+    run = begin()
+    for attempt, steps in ((0, range(5)), (1, range(2))):
+        node = NodeWriter(project, run.id, 1, attempt)
+        for step in steps:
+            node.metric(MetricPoint(name="loss", step=step, value=0.5, time=1.0, rank=1))
+            node.flush()
+    latest = RunReader(project, run.id).latest_metrics(1)
+    assert [(point.attempt, point.step) for point in latest] == [(1, 1)]
+    assert len(RunReader(project, run.id).latest_metrics(0)) == 0
+
+
 # --- following ---
 
 
@@ -124,8 +152,8 @@ def test_a_writer_in_another_thread_is_followed_without_loss_or_repetition(proje
 
     def write() -> None:
         with run:
-            for _ in range(4):
-                with NodeWriter(project, run.id, 0) as node:
+            for attempt in range(4):
+                with NodeWriter(project, run.id, 0, attempt) as node:
                     for number in range(20):
                         node.log(str(number))
                         node.flush()
@@ -151,6 +179,55 @@ def test_following_ends_at_once_when_told_to_stop(project, begin, clock):
     assert list(RunReader(project, run.id).follow(stop=stop, poll_seconds=60.0, clock=clock)) == []
     assert time.monotonic() - started < 30
     timer.join()
+
+
+def test_several_nodes_are_followed_at_once_each_in_its_order(project, begin, clock):
+    run = begin(nodes=3)
+    following = RunReader(project, run.id).follow_nodes(range(3), poll_seconds=SOON, clock=clock)
+    nodes = [NodeWriter(project, run.id, rank) for rank in range(3)]
+    seen = []
+    for number in range(4):
+        for node in nodes:
+            node.log(str(number))
+            node.flush()
+        seen += [next(following) for _ in nodes]
+    run.finish(RunState.FINISHED)
+    assert list(following) == []
+    assert [(line.rank, line.text) for line in seen] == [
+        (rank, str(number)) for number in range(4) for rank in range(3)
+    ]
+
+
+def test_following_begins_with_the_last_lines_of_each_node_if_asked(project, begin, clock):
+    run = begin()
+    nodes = [NodeWriter(project, run.id, rank) for rank in range(2)]
+    for node in nodes:
+        for number in range(5):
+            node.log(str(number))
+        node.flush()
+    following = RunReader(project, run.id).follow_nodes(range(2), tail=2, poll_seconds=SOON, clock=clock)
+    assert [next(following).text for _ in range(4)] == ["3", "4", "3", "4"]
+    for number in range(5, 9):
+        nodes[1].log(str(number))
+    nodes[1].close()
+    run.finish(RunState.FINISHED)
+    assert [line.text for line in following] == ["5", "6", "7", "8"]
+
+
+def test_following_one_attempt_ends_when_the_next_one_begins(project, begin, clock):
+    run = begin()
+    first, second = (NodeWriter(project, run.id, 0, attempt) for attempt in range(2))
+    following = RunReader(project, run.id).follow(attempt=0, poll_seconds=SOON, clock=clock)
+    first.log("one")
+    first.flush()
+    assert next(following) == "one"
+    first.log("two")
+    first.close()
+    run.restarted(1, "it failed")
+    second.log("three")
+    second.close()
+    assert list(following) == ["two"]
+    assert run.record.state is RunState.RUNNING
 
 
 def test_following_a_run_that_is_not_there_says_so(project):
