@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hopyard.session import SessionSettings, local_spark
     from hopyard.store import Project
+    from hopyard.training.cluster import Cluster
     from hopyard.training.context import NodeContext
     from hopyard.training.launch import launch
     from hopyard.training.result import RunResult
 
 __version__ = "0.1.0"
-__all__ = ["NodeContext", "Project", "RunResult", "SessionSettings", "launch", "local_spark"]
+__all__ = ["Cluster", "NodeContext", "Project", "RunResult", "SessionSettings", "launch", "local_spark"]
 
 _HOME = {
+    "Cluster": "hopyard.training.cluster",
     "NodeContext": "hopyard.training.context",
     "Project": "hopyard.store",
     "RunResult": "hopyard.training.result",

@@ -376,6 +376,83 @@ class BackendFailed(HopyardError, RuntimeError):
         return f"the {self.backend} backend could not run the nodes: {self.cause}"
 
 
+class InvalidPlan(HopyardError, ValueError):
+    """A run was asked for whose nodes do not fit together."""
+
+    def __init__(self, given: str, remedy: str) -> None:
+        super().__init__(given, remedy)
+        self.given = given
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.given}: {self.remedy}."
+
+
+class NodesMissing(HopyardError, TimeoutError):
+    """Not all nodes of a run arrived in time."""
+
+    def __init__(self, missing: tuple[str, ...], size: int, seconds: float) -> None:
+        super().__init__(missing, size, seconds)
+        self.missing = missing
+        self.size = size
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.missing[:10]) + (", ..." if len(self.missing) > 10 else "")
+        return (
+            f"{self.size - len(self.missing)} of {self.size} nodes arrived within {self.seconds:.0f} s; missing: "
+            f"{shown}. Ask for fewer nodes, free slots that other jobs hold, or raise start_timeout."
+        )
+
+
+class NoProgress(HopyardError, TimeoutError):
+    """The nodes of a run are alive, and none has done anything for a long time."""
+
+    def __init__(self, seconds: float, last: tuple[str, ...]) -> None:
+        super().__init__(seconds, last)
+        self.seconds = seconds
+        self.last = last
+
+    def __str__(self) -> str:
+        return (
+            f"no node printed or reported anything for {self.seconds:.0f} s, so the run was ended; "
+            f"last signs: {'; '.join(self.last[:10])}. Raise timeout if the nodes may be silent for longer."
+        )
+
+
+class DriverOutOfReach(HopyardError, ConnectionError):
+    """A node cannot reach the driver that started it."""
+
+    def __init__(self, address: str, cause: str) -> None:
+        super().__init__(address, cause)
+        self.address = address
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return (
+            f"the driver cannot be reached at {self.address} ({self.cause}); set HOPYARD_NETWORK on the driver to "
+            "its interface, address or network that executors can reach, or spark.driver.host."
+        )
+
+
+class NotEnoughSlots(HopyardError, RuntimeError):
+    """Spark can never run all nodes of a plan at the same time."""
+
+    def __init__(self, needed: int, slots: str, found: int, spark: str, remedy: str) -> None:
+        super().__init__(needed, slots, found, spark, remedy)
+        self.needed = needed
+        self.slots = slots
+        self.found = found
+        self.spark = spark
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return (
+            f"the plan needs {self.needed} {self.slots}, this Spark has {self.found} ({self.spark}). "
+            f"Ask for fewer nodes, or {self.remedy}."
+        )
+
+
 class BadMessage(HopyardError, ValueError):
     """A line on a node's channel that is not one of ours."""
 
@@ -397,6 +474,94 @@ class UnknownBackend(HopyardError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.value!r} is no backend; choose one of 'spark', 'processes', 'inline'."
+
+
+class InvalidDevices(HopyardError, ValueError):
+    """Devices were asked for that no node can have."""
+
+    def __init__(self, value: str, place: str, remedy: str) -> None:
+        super().__init__(value, place, remedy)
+        self.value = value
+        self.place = place
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.place}={self.value} cannot be had; {self.remedy}."
+
+
+class TooFewGpus(HopyardError, RuntimeError):
+    """A node wants more GPUs than it can ever get where it runs."""
+
+    def __init__(self, wanted: int, found: int, source: str, remedy: str) -> None:
+        super().__init__(wanted, found, source, remedy)
+        self.wanted = wanted
+        self.found = found
+        self.source = source
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"a node wants {self.wanted} GPU(s) and there are {self.found} ({self.source}); {self.remedy}."
+
+
+class NoFreeGpu(HopyardError, TimeoutError):
+    """All GPUs that a node may use are taken by other nodes of this host."""
+
+    def __init__(self, wanted: str, candidates: int, seconds: float) -> None:
+        super().__init__(wanted, candidates, seconds)
+        self.wanted = wanted
+        self.candidates = candidates
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return (
+            f"a node wants {self.wanted}, and other nodes on this host held too many of its {self.candidates} GPU(s) "
+            f"for {self.seconds:g} s. Run fewer nodes per host, ask for fewer GPUs or a smaller fraction, or wait for "
+            "other runs to end."
+        )
+
+    def __reduce__(self) -> tuple[type[NoFreeGpu], tuple[str, int, float]]:
+        # OSError takes a third argument for the name of a file
+        return type(self), (self.wanted, self.candidates, self.seconds)
+
+
+class LeaseFolderUnusable(HopyardError, OSError):
+    """The folder in which the GPUs of a host are leased does not serve."""
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(folder, reason)
+        self.folder = folder
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"GPUs cannot be leased in {self.folder}: {self.reason}. Set HOPYARD_LEASE_FOLDER to a folder on a local "
+            "disk that all users of this host can write to."
+        )
+
+
+class GpusUnknown(HopyardError, RuntimeError):
+    """The program that lists the GPUs of a machine does not work."""
+
+    def __init__(self, program: str, output: str) -> None:
+        super().__init__(program, output)
+        self.program = program
+        self.output = output
+
+    def __str__(self) -> str:
+        return f"{self.program} does not tell the GPUs of this machine: {self.output}"
+
+
+class GpuMemoryNotLimited(HopyardError, RuntimeError):
+    """A framework could not be kept to its share of a GPU's memory."""
+
+    def __init__(self, framework: str, fraction: float, cause: str) -> None:
+        super().__init__(framework, fraction, cause)
+        self.framework = framework
+        self.fraction = fraction
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.framework} cannot be limited to {self.fraction:g} of the GPU's memory: {self.cause}"
 
 
 # --- training --------------------------------------------------------------------------------------
@@ -422,6 +587,45 @@ class BadArguments(HopyardError, TypeError):
 
     def __str__(self) -> str:
         return f"the arguments do not fit {self.function!r}: {self.reason}."
+
+
+class NotStarted(HopyardError, RuntimeError):
+    """Something was asked of a cluster that has not been started."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return (
+            f"the cluster of {self.name!r} has not been started; use it as a context, or call start() first."
+        )
+
+
+class StillRunning(HopyardError, TimeoutError):
+    """The nodes of a run had not ended when the patience of a wait was over; they go on."""
+
+    def __init__(self, run_id: str, seconds: float) -> None:
+        super().__init__(run_id, seconds)
+        self.run_id = run_id
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.run_id} still goes on after {self.seconds:g} s; wait longer (timeout), or stop() it."
+        )
+
+
+class RunStopped(HopyardError, RuntimeError):
+    """A run was ended before its time."""
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(run_id, reason)
+        self.run_id = run_id
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} was stopped: {self.reason}."
 
 
 class NotInsideRun(HopyardError, RuntimeError):
@@ -580,13 +784,31 @@ class NoSuchAddress(HopyardError, OSError):
 class PortsTaken(HopyardError, OSError):
     """Every port that a server may use is in use."""
 
-    def __init__(self, address: str, ports: str) -> None:
+    def __init__(self, address: str, ports: tuple[int, ...]) -> None:
         super().__init__(address, ports)
         self.address = address
         self.ports = ports
 
     def __str__(self) -> str:
-        return f"no free port at {self.address} in {self.ports}; allow more ports, or 0 for any free one."
+        is_range = len(self.ports) > 1 and list(self.ports) == list(range(self.ports[0], self.ports[-1] + 1))
+        some = f"{self.ports[0]} to {self.ports[-1]}" if is_range else ", ".join(map(str, self.ports))
+        word = "port" if len(self.ports) == 1 else "ports"
+        return (
+            f"no free port at {self.address} in the {word} {some}; allow more ports, or 0 for any free one."
+        )
+
+
+class InvalidPorts(HopyardError, ValueError):
+    """Something given as ports is none."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(given)
+        self.given = given
+
+    def __str__(self) -> str:
+        return (
+            f"{self.given} are no ports; give a port (8000), a range (8000-8010), a list (8000,8005), or 0."
+        )
 
 
 # --- facades ---------------------------------------------------------------------------------------
@@ -602,3 +824,17 @@ class NotOffered(HopyardError, NotImplementedError):
 
     def __str__(self) -> str:
         return f"{self.feature} is not offered: {self.reason}."
+
+
+class NoExecutorId(HopyardError, FileNotFoundError):
+    """The working folder of this process does not say which executor it is."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        return (
+            f"no executor has left its number in {self.folder}. Inside a training function it is "
+            "ctx.executor_id; elsewhere call util.write_executor_id() first."
+        )

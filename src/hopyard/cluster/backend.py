@@ -2,25 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hopyard.cluster.node import NodeTask
+from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.rendezvous import Patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOptions:
+    """How a group is watched over.
+
+    Attributes:
+        patience: How long to wait for what.
+        on_lines: Receives the rank and the output of nodes that stream it.
+        on_driver: Whether parameter servers and evaluator run beside the driver.
+    """
+
+    patience: Patience = field(default_factory=Patience)
+    on_lines: Callable[[int, tuple[str, ...]], None] | None = None
+    on_driver: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEnd:
+    """How a group ended.
+
+    Attributes:
+        outcomes: What came of the nodes, in rank order.
+        culprit: The rank of the node that failed first, whose failure made the others end; None if none did.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    culprit: int | None = None
 
 
 class Group(Protocol):
     """The nodes of one run, under way."""
 
-    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...] | None:
-        """Returns the outcomes in rank order, or None if some nodes still run after ``timeout`` seconds.
+    def wait(self, timeout: float | None = None) -> GroupEnd | None:
+        """Returns how the group ended, or None if some nodes still run after ``timeout`` seconds.
 
         Raises:
             BackendFailed: The backend itself broke down.
+            NodesMissing: Not all nodes arrived in time.
+            NoProgress: The nodes were silent for too long.
         """
 
-    def stop(self) -> None:
+    def stop(self, reason: str) -> None:
         """Ends all nodes and returns when they are gone or no longer in reach."""
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
 
 
 class Backend(Protocol):
@@ -34,5 +70,5 @@ class Backend(Protocol):
     def application(self) -> str | None:
         """The id of the application that runs belong to, if the backend has such a thing."""
 
-    def start(self, tasks: Sequence[NodeTask]) -> Group:
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         """Starts one node per task."""

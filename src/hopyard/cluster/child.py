@@ -87,6 +87,7 @@ class Child:
         env: Mapping[str, str],
         scratch: Path,
         grace_seconds: float = 5.0,
+        inherited: Sequence[int] = (),
     ) -> None:
         """Prepares a child process without starting it.
 
@@ -98,11 +99,13 @@ class Child:
             env: The whole environment of the child.
             scratch: A folder to remove if this process is killed while the child runs.
             grace_seconds: How long `stop` waits between asking and killing.
+            inherited: Descriptors that the child gets, under the same numbers.
         """
         self.command = list(command)
         self.env = dict(env)
         self.scratch = scratch
         self.grace_seconds = grace_seconds
+        self.inherited = tuple(inherited)
         self.pid: int | None = None
         self._code: int | None = None
         self._output = LineSplitter(on_line)
@@ -135,7 +138,7 @@ class Child:
                 stdout=output_write,
                 stderr=output_write,
                 env=self.env,
-                pass_fds=[file.fileno() for file in (status_write, channel_write)],
+                pass_fds=[status_write.fileno(), channel_write.fileno(), *self.inherited],
                 start_new_session=True,
             )
             for file in (status_write, output_write, channel_write):

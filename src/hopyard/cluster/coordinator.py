@@ -1,26 +1,44 @@
-"""The driver's end of the wire: hears the nodes of a run and tells them when to stop."""
+"""The driver's end of the wire: hears the nodes of a run and tells them what to do."""
 
 from __future__ import annotations
 
-import logging
-import os
-import socket
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from hopyard.cluster.group_state import GroupState
-from hopyard.cluster.lease import ENDED, HEARTBEAT
-from hopyard.errors import NoSuchAddress, UnknownMethod
-from hopyard.wire import Json, Service, routable_address
+from hopyard.cluster.lease import ENDED, HEARTBEAT, REGISTER, parse_sign
+from hopyard.cluster.node_status import NodeStatus, Sign
+from hopyard.cluster.rendezvous import Rendezvous, Reply
+from hopyard.errors import UnknownMethod
+from hopyard.tracking import NodeOutcome
+from hopyard.tracking.codec import decode
 
-LOG = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from hopyard.wire import Json
+
+Listener = Callable[[int, tuple[str, ...]], None]
 
 
-class Coordinator(Service):
-    """Serves one run; its methods are called from threads of the wire."""
+class Coordinator:
+    """A rendezvous that threads may share, and that speaks in messages; serve it on the wire or call it directly.
 
-    def __init__(self, size: int) -> None:
-        self._state = GroupState(size)
+    Args:
+        rendezvous: What is known of the run.
+        on_lines: Receives the rank and the output of a node where nodes send it.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        rendezvous: Rendezvous,
+        *,
+        on_lines: Listener | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rendezvous = rendezvous
+        self._on_lines = on_lines
+        self._clock = clock
         self._lock = threading.Lock()
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -29,36 +47,65 @@ class Coordinator(Service):
         if not isinstance(rank, int):
             raise TypeError(f"rank={rank!r} is no number of a node")
         if method == HEARTBEAT:
+            return self._beat(rank, message)
+        if method == REGISTER:
             with self._lock:
-                return {"stop": self._state.beat(rank).stop}
+                reply = self._rendezvous.register(
+                    rank,
+                    life=str(message["life"]),
+                    address=str(message["address"]),
+                    host=str(message["host"]),
+                    now=self._clock(),
+                )
+            return _answer(reply)
         if method == ENDED:
+            record = decode(NodeOutcome, str(message["record"]).encode(), f"the end of node {rank}")
+            sign = parse_sign(message)
             with self._lock:
-                self._state.end(rank, failed=bool(message.get("failed")))
+                self._rendezvous.end(rank, record, sign)
+            self._show(rank, sign)
             return {}
         raise UnknownMethod(method)
 
     def stop(self, reason: str) -> None:
-        """Tells all nodes to stop, with their next heartbeat."""
+        """Tells all nodes to stop, with their next call."""
         with self._lock:
-            self._state.stop(reason)
+            self._rendezvous.stop(reason)
 
-    def has_nodes(self) -> bool:
-        """Whether any node is there to be told something."""
+    def suspect(self) -> None:
+        """Takes note that Spark lost a task of the run."""
         with self._lock:
-            return self._state.running > 0
+            self._rendezvous.suspect()
+
+    def tick(self) -> bool:
+        """Looks at the clock; returns whether nothing more is to be expected from the nodes."""
+        with self._lock:
+            self._rendezvous.tick(self._clock())
+            return self._rendezvous.is_over
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        with self._lock:
+            return self._rendezvous.status(self._clock())
+
+    @property
+    def present(self) -> int:
+        """How many nodes are there to be told something."""
+        with self._lock:
+            return self._rendezvous.present
+
+    def _beat(self, rank: int, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        sign = parse_sign(message)
+        with self._lock:
+            reply = self._rendezvous.beat(rank, sign, now=self._clock())
+        self._show(rank, sign)
+        return _answer(reply)
+
+    def _show(self, rank: int, sign: Sign) -> None:
+        if sign.lines and self._on_lines is not None:
+            self._on_lines(rank, sign.lines)
 
 
-def driver_address(driver_host: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Returns the address at which executors reach this driver.
-
-    HOPYARD_NETWORK decides if it is set. Otherwise it is the address that Spark gave its executors
-    (``spark.driver.host``), where this machine has it; behind a gateway it has not, and is asked for its own.
-    """
-    if environ.get("HOPYARD_NETWORK"):
-        return routable_address(environ=environ)
-    try:
-        return routable_address(socket.gethostbyname(driver_host))
-    except (OSError, NoSuchAddress) as error:
-        own = routable_address(environ=environ)
-        LOG.warning("%s; nodes are told to call %s: set HOPYARD_NETWORK if they cannot", error, own)
-        return own
+def _answer(reply: Reply) -> dict[str, Json]:
+    members = None if reply.members is None else reply.members.to_json()
+    return {"again": reply.again, "members": members, "stop": reply.stop, "release": reply.release}

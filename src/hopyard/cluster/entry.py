@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 from pathlib import Path
 
 from hopyard.cluster.execution import execute
+from hopyard.cluster.gpu_memory import prepare
 
 EXIT_SECONDS = 30.0
 PAYLOAD_FILE = "payload.pickle"
@@ -15,6 +17,7 @@ PAYLOAD_FILE = "payload.pickle"
 def main(folder: Path) -> int:
     """Runs the payload that lies in a folder, leaves the report beside it, returns the exit code."""
     faulthandler.enable()  # a crash in native code then leaves a traceback in the node's log
+    prepare(os.environ)
     report = execute((folder / PAYLOAD_FILE).read_bytes())
     report.write(folder)
     # threads that the function left running must not keep the node: what matters is stored

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Self
 
 LOG = logging.getLogger(__name__)
-TICK_SECONDS = 0.25
 
 
 class Chore:
@@ -59,6 +58,6 @@ class Housekeeper:
         self._thread.join()
 
     def _loop(self) -> None:
-        while not self._stop.wait(TICK_SECONDS):
+        while not self._stop.wait(max(0.0, min(chore.due for chore in self.chores) - time.monotonic())):
             for chore in self.chores:
                 chore.run_if_due()

@@ -11,17 +11,23 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import TextIOBase
 from typing import TextIO
 
+from hopyard.cluster.backend import GroupEnd, GroupOptions
 from hopyard.cluster.channel import VARIABLE as CHANNEL
+from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.child import LineSplitter
 from hopyard.cluster.execution import Report, execute
 from hopyard.cluster.keeper import Keeper
-from hopyard.cluster.node import NodeTask
+from hopyard.cluster.members import Members
+from hopyard.cluster.node import NodePlace, NodeTask
+from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.ports import hold_port
+from hopyard.cluster.supervisor import LOOPBACK
 from hopyard.environment import environment
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
@@ -33,9 +39,12 @@ class InlineBackend:
     name = "inline"
     application = None
 
-    def start(self, tasks: Sequence[NodeTask]) -> InlineGroup:
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> InlineGroup:  # noqa: ARG002  no time passes
         """Runs all nodes to their end."""
-        return InlineGroup(tuple(run_inline(task) for task in tasks))
+        with ExitStack() as resources:
+            ports = {task.node: resources.enter_context(hold_port(task.ports)) for task in tasks}
+            members = Members.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
+            return InlineGroup(tuple(run_inline(task, members) for task in tasks))
 
 
 class InlineGroup:
@@ -44,25 +53,36 @@ class InlineGroup:
     def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
         self._outcomes = outcomes
 
-    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...]:  # noqa: ARG002  nothing to wait for
+    def wait(self, timeout: float | None = None) -> GroupEnd:  # noqa: ARG002  nothing to wait for
         """Returns the outcomes in rank order."""
-        return self._outcomes
+        failed = (outcome.record.rank for outcome in self._outcomes if not outcome.ok)
+        return GroupEnd(outcomes=self._outcomes, culprit=next(failed, None))
 
-    def stop(self) -> None:
+    def stop(self, reason: str) -> None:
         """Does nothing: the nodes have ended."""
 
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes ended."""
+        records = (outcome.record for outcome in self._outcomes)
+        return tuple(
+            NodeStatus(rank=record.rank, role=record.role, phase=Phase.of(record.state), host=record.host)
+            for record in records
+        )
 
-def run_inline(task: NodeTask) -> Outcome:
+
+def run_inline(task: NodeTask, members: Members) -> Outcome:
     """Runs one node in this process."""
     started = time.time()
     with scratch_folder("node") as scratch:
-        logdir = scratch / "logdir"
-        logdir.mkdir()
-        with Keeper(task, logdir) as keeper:
+        checkpoints = Checkpoints(task, scratch)
+        checkpoints.fetch()
+        place = NodePlace(scratch=scratch, checkpoints=checkpoints.folder, members=members)
+        place.logdir.mkdir()
+        with Keeper(task, place.logdir, checkpoints) as keeper:
             output = LineSplitter(keeper.line)
             with (
                 message_pipe(keeper) as channel,
-                environment({**task.variables(logdir), CHANNEL: channel}),
+                environment({**task.variables(place), CHANNEL: channel}),
                 redirect_stdout(Tee(sys.stdout, output)),
                 redirect_stderr(Tee(sys.stderr, output)),
             ):

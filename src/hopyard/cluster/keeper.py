@@ -5,14 +5,19 @@ from __future__ import annotations
 import shutil
 import socket
 import tempfile
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from hopyard.cluster.channel import Reading
+from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask
+from hopyard.cluster.node_status import Sign
+from hopyard.cluster.unsent import UnsentLines
 from hopyard.errors import BadMessage
 from hopyard.store import FolderSync, SyncReport
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter
@@ -24,17 +29,33 @@ FLUSH_SECONDS = 0.5
 class Keeper:
     """Takes lines and messages of a running node; open as a context while the node runs."""
 
-    def __init__(self, task: NodeTask, logdir: Path) -> None:
+    def __init__(
+        self,
+        task: NodeTask,
+        logdir: Path,
+        checkpoints: Checkpoints,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.logdir = logdir
         self._rank = task.node.rank
+        self._attempt = task.attempt
+        self._clock = clock
+        self._active = clock()
+        self._step: int | None = None
+        self._latest: dict[str, float] = {}
+        self._notes: dict[str, str] = {}
+        self._unsent = UnsentLines() if task.streams else None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         paths = task.project.layout.run(task.run_id.app_id, task.run_id.kind, task.run_id.number)
-        self._writer = NodeWriter(task.project, task.run_id, task.node.rank)
+        self._writer = NodeWriter(task.project, task.run_id, task.node.rank, task.attempt)
+        self._checkpoints = checkpoints
         self._sync = FolderSync(
             task.project, logdir, paths.node_logdir(task.node.rank), reserved=paths.reserved_names
         )
         self._housekeeper = Housekeeper(
-            Chore(self._writer.poll, FLUSH_SECONDS), Chore(self._sync.sync, task.sync_seconds)
+            Chore(self._writer.poll, FLUSH_SECONDS),
+            Chore(self._sync.sync, task.sync_seconds),
+            Chore(checkpoints.sync, task.sync_seconds),
         )
 
     def __enter__(self) -> Self:
@@ -46,7 +67,11 @@ class Keeper:
 
     def line(self, line: bytes) -> None:
         """Takes a line of the node's output."""
-        self.tail.append(line.decode(errors="replace"))
+        self._active = self._clock()
+        text = line.decode(errors="replace")
+        self.tail.append(text)
+        if self._unsent is not None:
+            self._unsent.add(text)
         self._writer.log(line)
 
     def message(self, line: bytes) -> None:
@@ -56,10 +81,32 @@ class Keeper:
         except BadMessage as error:
             self.line(f"[hopyard] {error}".encode())
             return
+        self._active = self._clock()
+        self._step = reading.step
+        self._latest = {**self._latest, reading.name: reading.value}
         self._writer.metric(
             MetricPoint(
-                name=reading.name, step=reading.step, value=reading.value, time=reading.time, rank=self._rank
+                name=reading.name,
+                step=reading.step,
+                value=reading.value,
+                time=reading.time,
+                rank=self._rank,
+                attempt=self._attempt,
             )
+        )
+
+    def announce(self, name: str, address: str) -> None:
+        """Takes the address of a server beside the node."""
+        self._notes = {**self._notes, name: address}
+
+    def sign(self) -> Sign:
+        """Returns what there is to tell the driver; lines are told once."""
+        return Sign(
+            step=self._step,
+            metrics=self._latest,
+            idle_seconds=self._clock() - self._active,
+            lines=() if self._unsent is None else self._unsent.take(),
+            notes=self._notes,
         )
 
     def close(self, record: NodeOutcome) -> NodeOutcome:
@@ -69,6 +116,7 @@ class Keeper:
         """
         try:
             self._tell(self._sync.final())
+            self._checkpoints.final()
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
             record = _failed_to_store(
                 record, f"its log folder could not be stored ({error}); {self._rescue()}"

@@ -1,129 +1,184 @@
-"""A node's lease with its driver: it is renewed every second, and a node without one ends itself."""
+"""A node's lease with its driver: it is renewed all the time, and a node without one ends itself."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol, Self
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from hopyard.cluster.housekeeping import Chore, Housekeeper
-from hopyard.errors import NotAuthenticated, PeerGone, WireTimeout
-from hopyard.tracking import NodeOutcome, NodeState
+from hopyard.cluster.members import Members
+from hopyard.cluster.node_status import Sign
+from hopyard.errors import DriverOutOfReach, NotAuthenticated, PeerGone, WireTimeout
+from hopyard.tracking import NodeOutcome
+from hopyard.tracking.codec import encode_line
 
 if TYPE_CHECKING:
-    from hopyard.cluster.node import NodeTask
-    from hopyard.wire import Endpoint, Json
+    from hopyard.wire import Json
 
 LOG = logging.getLogger(__name__)
-BEAT_SECONDS = 1.0
-CALL_SECONDS = 5.0
+RETRY_SECONDS = 1.0
+REGISTER = "register"
 HEARTBEAT = "heartbeat"
 ENDED = "ended"
 _OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
 
 
-class Lease(Protocol):
-    """What a supervisor has while its node runs."""
+class Link(Protocol):
+    """The way to the coordinator: a client of the wire, or the coordinator itself beside the driver."""
 
-    def tell(self, record: NodeOutcome) -> None:
-        """Tells the driver how the node's process ended."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Returns the answer to a message."""
 
 
-class NoLease:
-    """The lease of a node whose supervisor is the driver itself."""
+class Holder(Protocol):
+    """Whose lease it is."""
 
-    def tell(self, record: NodeOutcome) -> None:
-        """Does nothing: the driver sees it."""
+    def stop(self, reason: str) -> None:
+        """Ends the node at once."""
 
-    def __enter__(self) -> Self:
-        return self
+    def release(self, grace_seconds: float) -> None:
+        """Lets the node end by itself within some seconds, and ends it then: the run is done."""
 
-    def __exit__(self, *_: object) -> None:
-        return
+    def sign(self) -> Sign:
+        """Returns what there is to tell."""
 
 
-class WireLease:
-    """Renews a node's lease in a thread while open; calls `stop` when the driver says so or is gone.
+class Lease:
+    """Keeps a node in touch with its driver; renewed by a thread while its context is open.
 
     Args:
-        endpoint: The coordinator of the run.
+        link: The way to the coordinator.
         rank: Whose lease.
+        life: What tells this process from another one that was started as the same node.
         seconds: How long the driver may be out of reach.
-        stop: Called with the reason, at most once.
+        holder: Who obeys; it is told again with every renewal.
         clock: Seconds that only grow.
     """
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        link: Link,
         rank: int,
         *,
+        life: str,
         seconds: float,
-        stop: Callable[[str], None],
+        holder: Holder,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        from hopyard.wire import WireClient  # loads Arrow, which nodes beside the driver do without
-
-        self._client = WireClient(endpoint, timeout=CALL_SECONDS)
+        self._link = link
         self._rank = rank
+        self._life = life
         self._seconds = seconds
-        self._stop: Callable[[str], None] | None = stop
+        self._holder = holder
         self._clock = clock
         self._heard = clock()
-        self._resources = ExitStack()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name=f"hopyard-lease-{rank}", daemon=True)
 
-    def __enter__(self) -> Self:
-        with ExitStack() as resources:
-            resources.enter_context(self._client)
-            # not `beat`, which is patient: a driver that was never in reach is an error to tell at once
-            self._heed(self._client.call(HEARTBEAT, {"rank": self._rank}))
-            resources.enter_context(Housekeeper(Chore(self.beat, BEAT_SECONDS)))
-            self._resources = resources.pop_all()
-        return self
+    def join(self, address: str, host: str) -> Members | None:
+        """Registers the node and waits for all others; returns the cluster map, or None if told to stop.
 
-    def __exit__(self, *_: object) -> None:
-        self._resources.close()
-
-    def beat(self) -> None:
-        """Tells the driver that the node is alive, and heeds the answer."""
+        Raises:
+            DriverOutOfReach: The driver cannot be reached.
+        """
+        message: dict[str, Json] = {"rank": self._rank, "life": self._life, "address": address, "host": host}
         try:
-            answer = self._client.call(HEARTBEAT, {"rank": self._rank})
-        except _OUT_OF_REACH:
-            silence = self._clock() - self._heard
-            if silence > self._seconds:
-                self._end(f"its driver has been out of reach for {silence:.0f} s (lease_seconds)")
-            return
-        self._heed(answer)
-
-    def _heed(self, answer: Mapping[str, Json]) -> None:
-        self._heard = self._clock()
-        reason = answer.get("stop")
-        if isinstance(reason, str):
-            self._end(reason)
+            # not patient here: a driver that was never in reach is an error to tell at once
+            answer = self._link.call(REGISTER, message)
+        except _OUT_OF_REACH as error:
+            raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
+        while not self._heed(answer):
+            if answer["members"] is not None:
+                self._heard = self._clock()
+                return Members.from_json(_object(answer["members"]))
+            if self._over.wait(_seconds(answer["again"])):
+                return None
+            answer = self._ask(REGISTER, message) or answer
+        return None
 
     def tell(self, record: NodeOutcome) -> None:
-        """Tells the driver how the node's process ended."""
-        failed = record.state is NodeState.FAILED
+        """Tells the driver how the node ended."""
         try:
-            self._client.call(ENDED, {"rank": self._rank, "failed": failed})
+            last = _sign_message(self._holder.sign())
+            self._link.call(ENDED, {"rank": self._rank, "record": encode_line(record).decode(), **last})
         except _OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
             LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
 
-    def _end(self, reason: str) -> None:
-        stop, self._stop = self._stop, None
-        if stop is not None:
-            stop(reason)
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _renew(self) -> None:
+        wait = 0.0
+        while not self._over.wait(wait):
+            answer = self._ask(HEARTBEAT, {"rank": self._rank, **_sign_message(self._holder.sign())})
+            if answer is None:
+                wait = RETRY_SECONDS
+                continue
+            self._heed(answer)
+            wait = _seconds(answer["again"])
+
+    def _ask(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """Returns the driver's answer, or None if it is out of reach; if that lasts, the node is ended."""
+        try:
+            answer = self._link.call(method, message)
+        except _OUT_OF_REACH:
+            silence = self._clock() - self._heard
+            if silence > self._seconds:
+                self._over.set()
+                self._holder.stop(f"its driver has been out of reach for {silence:.0f} s (lease)")
+            return None
+        self._heard = self._clock()
+        return answer
+
+    def _heed(self, answer: Mapping[str, Json]) -> bool:
+        """Obeys; returns whether there was something to obey."""
+        if isinstance(answer["stop"], str):
+            self._holder.stop(answer["stop"])
+            return True
+        if answer["release"] is not None:
+            self._holder.release(_seconds(answer["release"]))
+            return True
+        return False
 
 
-def lease_of(task: NodeTask, stop: Callable[[str], None]) -> Lease:
-    """Returns the lease that a node is to hold; `stop` is called when it ends."""
-    if task.coordinator is None:
-        return NoLease()
-    return WireLease(task.coordinator, task.node.rank, seconds=task.lease_seconds, stop=stop)
+def parse_sign(message: Mapping[str, Json]) -> Sign:
+    """Returns the sign that a heartbeat carries."""
+    step = message["step"]
+    return Sign(
+        step=step if isinstance(step, int) else None,
+        metrics={name: _seconds(value) for name, value in _object(message["metrics"]).items()},
+        idle_seconds=_seconds(message["idle_seconds"]),
+        lines=tuple(str(line) for line in _list(message["lines"])),
+        notes={name: str(value) for name, value in _object(message["notes"]).items()},
+    )
+
+
+def _sign_message(sign: Sign) -> dict[str, Any]:
+    return {**asdict(sign), "lines": list(sign.lines)}
+
+
+def _seconds(value: Json) -> float:
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def _object(value: Json) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no object")
+    return value
+
+
+def _list(value: Json) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value

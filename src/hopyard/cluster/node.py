@@ -7,50 +7,96 @@ import socket
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from hopyard.cluster.devices import DeviceRequest
+from hopyard.cluster.members import Members
 from hopyard.cluster.node_info import NodeInfo
-from hopyard.cluster.plan import Node
+from hopyard.cluster.plan import Node, Plan
+from hopyard.cluster.ports import ANY_PORT
 from hopyard.store import Project
 from hopyard.tracking import NodeOutcome, NodeState, RunId
 
 if TYPE_CHECKING:
     from hopyard.wire import Endpoint
 
+STOP_FILE = "stop"
+
+
+class Companion(Protocol):
+    """Something that runs beside a node, such as a TensorBoard; it travels to the executor by pickle."""
+
+    def __call__(self, logdir: Path, announce: Callable[[str, str], None]) -> AbstractContextManager[object]:
+        """Returns a context for the life of the node; `announce` tells the driver a name and an address."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTask:
-    """One node of a run, complete: who it is, what it runs, where it keeps things."""
+    """One node of a run, complete: who it is, what it runs, where it keeps things.
+
+    Attributes:
+        node: Which node it is.
+        plan: All nodes.
+        run_id: The run.
+        project: Where the run is kept.
+        payload: What it runs, pickled.
+        attempt: How often the run was started before.
+        search_path: Where the driver finds modules; what exists here too is used.
+        environment: Variables for the node's process.
+        sync_seconds: How often its log folder is copied to the project.
+        coordinator: Where to register; None beside the driver, which is at hand.
+        lease_seconds: How long the driver may be out of reach.
+        devices: The GPUs that it wants.
+        ports: The ports that it may take.
+        tf_config: Whether TensorFlow is told of the cluster.
+        streams: Whether its output is sent to the driver as well.
+        companions: What runs beside rank 0.
+    """
 
     node: Node
-    size: int
+    plan: Plan
     run_id: RunId
     project: Project
     payload: bytes
-    search_path: tuple[str, ...] = ()  # where the driver finds modules; what exists here too is used
+    attempt: int = 0
+    search_path: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     sync_seconds: float = 10.0
-    coordinator: Endpoint | None = None  # where to renew the lease; None beside the driver, which needs none
-    lease_seconds: float = 60.0
+    coordinator: Endpoint | None = None
+    lease_seconds: float = 30.0
+    devices: DeviceRequest = DeviceRequest()
+    ports: tuple[int, ...] = ANY_PORT
+    tf_config: bool = False
+    streams: bool = False
+    companions: tuple[Companion, ...] = ()
 
-    def variables(self, logdir: Path) -> dict[str, str]:
+    def variables(self, place: NodePlace) -> dict[str, str]:
         """Returns the environment variables that make a process this node."""
         info = NodeInfo(
             run_id=str(self.run_id),
+            attempt=self.attempt,
             rank=self.node.rank,
-            size=self.size,
+            size=self.plan.size,
+            trainers=self.plan.trainers,
             role=self.node.role.value,
             task_index=self.node.task_index,
-            logdir=str(logdir),
+            logdir=str(place.logdir),
+            checkpoint_dir=str(place.checkpoints),
+            stop_file=str(place.stop_file),
+            port=place.port,
+            cluster=place.members.by_role,
         )
+        tensorflow = {"TF_CONFIG": place.members.tf_config(self.node)} if self.tf_config else {}
         return {
             **self.environment,
+            **tensorflow,
             **info.to_env(),
             **self.project.to_env(),
-            "TENSORBOARD_LOGDIR": str(logdir),
+            "TENSORBOARD_LOGDIR": str(place.logdir),
         }
 
     def finished(self, started: float) -> NodeOutcome:
@@ -63,14 +109,42 @@ class NodeTask:
             exit_code=0,
             started=started,
             ended=time.time(),
+            attempt=self.attempt,
         )
 
 
-def child_environment(task: NodeTask, logdir: Path) -> dict[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlace:
+    """What a node has on the host that it runs on.
+
+    Attributes:
+        scratch: A folder of its own that goes with it.
+        checkpoints: Where it keeps checkpoints.
+        members: Where the other nodes are.
+        port: Descriptor of the socket that holds its port; -1 for none.
+    """
+
+    scratch: Path
+    checkpoints: Path
+    members: Members
+    port: int = -1
+
+    @property
+    def logdir(self) -> Path:
+        """The folder for events and files to keep."""
+        return self.scratch / "logdir"
+
+    @property
+    def stop_file(self) -> Path:
+        """A file that is there once the node is to end."""
+        return self.scratch / STOP_FILE
+
+
+def child_environment(task: NodeTask, place: NodePlace) -> dict[str, str]:
     """Returns the whole environment of a node's own process on this host."""
     return {
         **os.environ,
-        **task.variables(logdir),
+        **task.variables(place),
         "PYTHONPATH": os.pathsep.join(_search_path(task.search_path)),
         "PYTHONUNBUFFERED": "1",  # lines reach the log when they are printed
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Self
 
 VARIABLE = "HOPYARD_NODE"
@@ -12,14 +12,35 @@ VARIABLE = "HOPYARD_NODE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeInfo:
-    """Identity and folders of the node that the current process is."""
+    """Identity, folders and peers of the node that the current process is.
+
+    Attributes:
+        run_id: The run.
+        attempt: How often the run was started before, with `max_restarts`.
+        rank: The node's number among all.
+        size: How many nodes there are.
+        trainers: How many of them train: chief and workers.
+        role: ``chief``, ``worker``, ``ps`` or ``evaluator``.
+        task_index: The node's number among those of its role.
+        logdir: Folder on this host's disk whose content reaches the project while the node runs.
+        checkpoint_dir: Folder that outlives a restart.
+        stop_file: Is there once the node is to end.
+        port: Descriptor of the socket that holds the node's port; -1 for none.
+        cluster: Addresses by role.
+    """
 
     run_id: str
+    attempt: int = 0
     rank: int
     size: int
+    trainers: int
     role: str
     task_index: int
-    logdir: str  # on this host's disk; its content reaches the project while the node runs
+    logdir: str
+    checkpoint_dir: str
+    stop_file: str
+    port: int = -1
+    cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_env(self) -> dict[str, str]:
         """Returns the environment variables from which `from_env` restores this."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import ExitStack
 
-from hopyard.cluster.backend import Group
+from hopyard.cluster.backend import Group, GroupEnd, GroupOptions
+from hopyard.cluster.coordinator import Coordinator
+from hopyard.cluster.lease import Link
 from hopyard.cluster.node import NodeTask
+from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
-from hopyard.cluster.supervisor import Supervisor
+from hopyard.cluster.rendezvous import Rendezvous
+from hopyard.cluster.supervisor import LOOPBACK, Supervisor
 from hopyard.errors import BackendFailed
-from hopyard.tracking import NodeState
 
 STOP_SECONDS = 60.0
+TICK_SECONDS = 0.5
 
 
 class ProcessesBackend:
@@ -23,43 +28,51 @@ class ProcessesBackend:
     name = "processes"
     application = None
 
-    def start(self, tasks: Sequence[NodeTask]) -> Group:
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         """Starts one process per task."""
-        return ProcessGroup([Supervisor(task) for task in tasks])
+        return ProcessGroup(tasks, options)
 
 
 class ProcessGroup:
-    """Supervisors, one per node, each in a thread of its own."""
+    """Nodes beside the driver, and a coordinator that their supervisors call directly."""
 
-    def __init__(self, supervisors: Sequence[Supervisor]) -> None:
-        self._supervisors = supervisors
-        with ExitStack() as resources:
-            pool = ThreadPoolExecutor(len(supervisors), thread_name_prefix="hopyard-node")
-            resources.callback(pool.shutdown, wait=False)
-            self._futures: list[Future[Outcome]] = [pool.submit(each.run) for each in supervisors]
-        for future in self._futures:
-            future.add_done_callback(self._heed)
+    def __init__(self, tasks: Sequence[NodeTask], options: GroupOptions) -> None:
+        self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
+        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines)
+        self._nodes = supervise(tasks, self._coordinator)
 
-    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...] | None:
-        """Returns the outcomes in rank order, or None if some nodes still run."""
-        if wait_for(self._futures, timeout).not_done:
-            return None
-        return tuple(future.result() for future in self._futures)
+    def wait(self, timeout: float | None = None) -> GroupEnd | None:
+        """Returns how the group ended, or None if some nodes still run."""
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        while wait_for(self._nodes, max(0.0, min(TICK_SECONDS, deadline - time.monotonic()))).not_done:
+            self._coordinator.tick()
+            if time.monotonic() >= deadline:
+                return None
+        if self._rendezvous.error is not None:
+            raise self._rendezvous.error
+        outcomes = tuple(node.result() for node in self._nodes)
+        return GroupEnd(outcomes=outcomes, culprit=self._rendezvous.culprit)
 
-    def stop(self) -> None:
+    def stop(self, reason: str) -> None:
         """Ends all nodes."""
-        self._tell_all("the driver said so")
-        if wait_for(self._futures, STOP_SECONDS).not_done:
+        self._coordinator.stop(reason)
+        if wait_for(self._nodes, STOP_SECONDS).not_done:
             raise BackendFailed(
                 "processes", f"some nodes did not end within {STOP_SECONDS:.0f} s of being told to"
             )
 
-    def _heed(self, ended: Future[Outcome]) -> None:
-        """Ends the group with the first node that fails."""
-        record = ended.result().record
-        if record.state is NodeState.FAILED:
-            self._tell_all(f"node {record.rank} failed")
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return self._coordinator.status()
 
-    def _tell_all(self, reason: str) -> None:
-        for supervisor in self._supervisors:
-            supervisor.stop(reason)
+
+def supervise(
+    tasks: Sequence[NodeTask], link: Link, *, address: str = LOOPBACK
+) -> tuple[Future[Outcome], ...]:
+    """Starts nodes beside the driver, each with its supervisor in a thread."""
+    if not tasks:
+        return ()
+    with ExitStack() as resources:
+        pool = ThreadPoolExecutor(len(tasks), thread_name_prefix="hopyard-node")
+        resources.callback(pool.shutdown, wait=False)
+        return tuple(pool.submit(Supervisor(task, link, address=address).run) for task in tasks)

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from hopyard.cluster.coordinator import Coordinator, driver_address
-from hopyard.cluster.lease import lease_of
+from hopyard.cluster.backend import GroupEnd, GroupOptions
+from hopyard.cluster.coordinator import Coordinator
+from hopyard.cluster.devices import DeviceRequest
+from hopyard.cluster.driver_wire import CoordinatorService, driver_address
+from hopyard.cluster.lost import absent_outcome, lost_outcome
 from hopyard.cluster.node import NodeTask
+from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
-from hopyard.cluster.plan import Node
-from hopyard.cluster.supervisor import Supervisor
+from hopyard.cluster.preflight import Demand, preflight, uses_barrier
+from hopyard.cluster.processes import supervise
+from hopyard.cluster.profiles import profile_for
+from hopyard.cluster.rendezvous import Rendezvous
+from hopyard.cluster.spark_job import SparkJob, lost_tasks
 from hopyard.errors import BackendFailed
-from hopyard.tracking import NodeState
 from hopyard.wire import WireServer
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext, TaskContext
+    from pyspark import SparkContext
 
+TICK_SECONDS = 0.5
 NODES_SECONDS = 15.0
-STOP_SECONDS = 30.0
-LONGEST_CAUSE = 2000
-_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
+EXPLAINED_SECONDS = 2.0
+UNEXPLAINED_SECONDS = 60.0
+CANCEL_SECONDS = 30.0
+
+
+def gpu_share(request: DeviceRequest) -> float | None:
+    """Returns how much of GPUs a Spark task needs for a node; None for what the session gives."""
+    return request.gpus if request.fraction is None else request.fraction
 
 
 class SparkBackend:
-    """Runs nodes as tasks of one Spark job."""
+    """Runs nodes as tasks of Spark jobs."""
 
     name = "spark"
 
@@ -42,121 +54,140 @@ class SparkBackend:
         """The id of the Spark application."""
         return str(self._context.applicationId)
 
-    def start(self, tasks: Sequence[NodeTask]) -> SparkGroup:
-        """Starts one Spark task per node."""
-        return SparkGroup(self._context, tasks)
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> SparkGroup:
+        """Starts one Spark task per node.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunNodes:
-    """What a Spark task executes: one node per element of its partition."""
-
-    task: NodeTask
-
-    def __call__(self, nodes: Iterable[Node]) -> Iterator[Outcome]:
-        """Runs the nodes of a partition; their failures travel as values, never as Spark errors."""
-        for node in nodes:
-            task = replace(self.task, node=node, environment={**self.task.environment, **_devices()})
-            yield Supervisor(task).run() if _attempt() == 0 else _lost(task)
+        Raises:
+            NotEnoughSlots: This Spark has no room for so many nodes.
+        """
+        remote = [task for task in tasks if task.node.trains or not options.on_driver]
+        kinds: dict[float | None, list[NodeTask]] = {}
+        for task in remote:
+            kinds.setdefault(gpu_share(task.devices), []).append(task)
+        preflight(self._context, [Demand(nodes=len(some), gpus=gpus) for gpus, some in kinds.items()])
+        return SparkGroup(self._context, tasks, list(kinds.values()), options)
 
 
 class SparkGroup:
-    """A Spark job of long tasks, started in a thread so that the driver can wait with a deadline."""
+    """Spark jobs of long tasks, the coordinator that their nodes call, and nodes beside the driver, if any.
 
-    def __init__(self, context: SparkContext, tasks: Sequence[NodeTask]) -> None:
-        from pyspark import InheritableThread
+    Whoever waits for the group drives it: `wait` looks at the clock and at Spark.
+    """
 
+    def __init__(
+        self,
+        context: SparkContext,
+        tasks: Sequence[NodeTask],
+        kinds: Sequence[Sequence[NodeTask]],
+        options: GroupOptions,
+    ) -> None:
         self._context = context
-        self._tasks = tasks
-        self._coordinator = Coordinator(len(tasks))
+        self._tasks = {task.node.rank: task for task in tasks}
+        self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
+        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines)
         self._job_group = f"hopyard-{uuid.uuid4().hex}"
-        self._outcomes: tuple[Outcome, ...] | None = None
-        self._error: Exception | None = None
-        self._thread: threading.Thread = InheritableThread(target=self._run, session=None)
-        self._thread.daemon = True
-        self._thread.start()
+        self._job_ended = threading.Event()
+        self._over_since: float | None = None
+        with ExitStack() as resources:
+            address = driver_address(context.getConf().get("spark.driver.host", "localhost"))
+            server = WireServer(CoordinatorService(self._coordinator), address=address)
+            resources.enter_context(server)
+            self._jobs = [self._job(some, server) for some in kinds]
+            remote = {task.node.rank for some in kinds for task in some}
+            beside = [task for rank, task in self._tasks.items() if rank not in remote]
+            self._beside = supervise(beside, self._coordinator, address=address)
+            self._resources = resources.pop_all()
 
-    def wait(self, timeout: float | None = None) -> tuple[Outcome, ...] | None:
-        """Returns the outcomes in rank order, or None if some nodes still run."""
-        self._thread.join(timeout)
-        if self._thread.is_alive():
-            return None
-        if self._error is not None:
-            raise BackendFailed("spark", _summary(self._error)) from self._error
-        return self._outcomes
+    def wait(self, timeout: float | None = None) -> GroupEnd | None:
+        """Returns how the group ended, or None if some nodes still run."""
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        while self._is_under_way():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            if self._job_ended.wait(min(TICK_SECONDS, left)):
+                self._job_ended.clear()
+        return self._end()
 
-    def stop(self) -> None:
-        """Tells the nodes to end, so that they store what they have; cancels the Spark job if they do not."""
-        self._coordinator.stop("the driver said so")
-        if self._coordinator.has_nodes():
-            self._thread.join(NODES_SECONDS)
-        self._context.cancelJobGroup(self._job_group)
-        self._thread.join(STOP_SECONDS)
-        if self._thread.is_alive():
-            raise BackendFailed(
-                "spark", f"its job did not end within {STOP_SECONDS:.0f} s of being cancelled"
-            )
+    def stop(self, reason: str) -> None:
+        """Tells the nodes to end, so that they store what they have; cancels the Spark jobs if they do not."""
+        self._coordinator.stop(reason)
+        deadline = time.monotonic() + NODES_SECONDS
+        while self._coordinator.present and time.monotonic() < deadline and self._is_under_way():
+            self._job_ended.wait(TICK_SECONDS / 5)
+        self._cancel()
+        self._resources.close()
 
-    def _run(self) -> None:
-        run_id = self._tasks[0].run_id
-        address = driver_address(self._context.getConf().get("spark.driver.host", "localhost"))
-        try:
-            with WireServer(self._coordinator, address=address) as server:
-                task = replace(self._tasks[0], coordinator=server.endpoint)
-                self._context.setJobGroup(self._job_group, f"Hopyard run {run_id}", interruptOnCancel=False)
-                nodes = self._context.parallelize([task.node for task in self._tasks], len(self._tasks))
-                outcomes = nodes.mapPartitions(RunNodes(task=task)).collect()
-            self._outcomes = tuple(sorted(outcomes, key=_rank))
-        except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self._error = error
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return self._coordinator.status()
 
-
-def _rank(outcome: Outcome) -> int:
-    return outcome.record.rank
-
-
-def _attempt() -> int:
-    """Returns how often Spark tried this task before."""
-    return _task_context().attemptNumber()
-
-
-def _devices() -> dict[str, str]:
-    """Returns the environment that shows a node those GPUs which Spark gave its task, if Spark gives any."""
-    gpus = _task_context().resources().get("gpu")
-    return {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus.addresses)}
-
-
-def _task_context() -> TaskContext:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    return context
-
-
-def _lost(task: NodeTask) -> Outcome:
-    """Returns the outcome of a node whose first executor vanished: a training is not repeated unasked."""
-    message = (
-        "its executor was lost (see Spark's log; often the memory limit), and Spark tried the task again"
-    )
-    record = replace(task.finished(time.time()), state=NodeState.FAILED, exit_code=None, message=message)
-    with lease_of(task, _no_node) as lease:
-        lease.tell(record)
-    return Outcome(record=record)
-
-
-def _no_node(reason: str) -> None:
-    """Takes an order to stop a node that is no more."""
-
-
-def _summary(error: Any) -> str:
-    """Returns what of a Spark error says something, and what to do if the executors lack a module."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error).split("\nDriver stacktrace:")[0].strip()
-    missing = _MISSING_MODULE.search(text)
-    if missing:
-        return (
-            f"the executors' Python has no module {missing[1]!r}. Install there what is installed here, or send it "
-            "along: spark.archives with a packed environment, or spark.submit.pyFiles."
+    def _job(self, tasks: Sequence[NodeTask], server: WireServer) -> SparkJob:
+        return SparkJob(
+            self._context,
+            self._job_group,
+            [replace(task, coordinator=server.endpoint) for task in tasks],
+            profile=profile_for(self._context, gpu_share(tasks[0].devices)),
+            barrier=uses_barrier(self._context),
+            on_end=self._job_ended,
         )
-    return text[:LONGEST_CAUSE]
+
+    def _is_under_way(self) -> bool:
+        """Looks at nodes and jobs; returns whether there is still something to wait for."""
+        nodes_are_over = self._coordinator.tick()
+        jobs_run = any(job.is_running for job in self._jobs)
+        if jobs_run and self._coordinator.present and lost_tasks(self._context, self._job_group):
+            self._coordinator.suspect()
+        if any(job.error for job in self._jobs):
+            self._coordinator.stop("its Spark job failed")
+            return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
+        if not jobs_run and all(node.done() for node in self._beside):
+            return False
+        if not nodes_are_over or not self._is_stopped():
+            return True
+        # a node that is lost has no task that ends: Spark would start another one
+        explained = self._rendezvous.culprit is not None or self._rendezvous.error is not None
+        return not self._is_overdue(EXPLAINED_SECONDS if explained else UNEXPLAINED_SECONDS)
+
+    def _is_stopped(self) -> bool:
+        return len(self._rendezvous.records) < len(self._tasks) or self._rendezvous.culprit is not None
+
+    def _is_overdue(self, seconds: float) -> bool:
+        now = time.monotonic()
+        self._over_since = self._over_since or now
+        return now - self._over_since > seconds
+
+    def _end(self) -> GroupEnd:
+        self._cancel()
+        self._resources.close()
+        if self._rendezvous.error is not None:
+            raise self._rendezvous.error
+        failed = next((job.error for job in self._jobs if job.error is not None), None)
+        if failed is not None and self._rendezvous.culprit is None:
+            raise failed
+        outcomes = self._outcomes()
+        return GroupEnd(
+            outcomes=tuple(outcomes[rank] for rank in sorted(outcomes)), culprit=self._rendezvous.culprit
+        )
+
+    def _cancel(self) -> None:
+        """Makes sure that the jobs have ended."""
+        if any(job.is_running for job in self._jobs):
+            self._context.cancelJobGroup(self._job_group)
+        for job in self._jobs:
+            job.join(CANCEL_SECONDS)
+            if job.is_running:
+                raise BackendFailed(
+                    "spark", f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled"
+                )
+
+    def _outcomes(self) -> dict[int, Outcome]:
+        """Returns what is known of each node: from its task, else from its last words, else from its silence."""
+        known = {rank: Outcome(record=record) for rank, record in self._rendezvous.records.items()}
+        told = [outcome for job in self._jobs for outcome in job.outcomes]
+        told += [node.result() for node in self._beside if node.done()]
+        known |= {outcome.record.rank: outcome for outcome in told}
+        hosts = {status.rank: status.host for status in self._coordinator.status()}
+        for rank, reason in self._rendezvous.lost.items():
+            known[rank] = lost_outcome(self._tasks[rank], hosts[rank], reason)
+        return {rank: known.get(rank) or absent_outcome(task) for rank, task in self._tasks.items()}

@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
+import pickle
+import socket
 import sys
 import threading
 import time
 import traceback
+import uuid
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
+from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.child import Child, Exit
+from hopyard.cluster.devices import claim
 from hopyard.cluster.entry import PAYLOAD_FILE
 from hopyard.cluster.execution import Report
 from hopyard.cluster.keeper import Keeper
-from hopyard.cluster.lease import lease_of
-from hopyard.cluster.node import NodeTask, child_environment
+from hopyard.cluster.lease import Lease, Link
+from hopyard.cluster.node import NodePlace, NodeTask, child_environment
+from hopyard.cluster.node_status import Sign
 from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.ports import HeldPort, hold_port
+from hopyard.errors import DriverOutOfReach
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
 
+LOOPBACK = "127.0.0.1"
+
 
 class Supervisor:
-    """Runs a node to its end; another thread may ask for that end."""
+    """Runs a node to its end; its lease, or another thread, may ask for that end.
 
-    def __init__(self, task: NodeTask) -> None:
+    Args:
+        task: The node.
+        link: The way to the driver's coordinator.
+        address: At which the other nodes reach this host.
+        gpus: The GPUs that Spark gave to the task; None where Spark gives none.
+    """
+
+    def __init__(
+        self, task: NodeTask, link: Link, *, address: str = LOOPBACK, gpus: Sequence[str] | None = None
+    ) -> None:
         self.task = task
+        self._address = address
+        self._gpus = gpus
+        self._lease = Lease(
+            link, task.node.rank, life=uuid.uuid4().hex, seconds=task.lease_seconds, holder=self
+        )
         self._lock = threading.Lock()
         self._child: Child | None = None
+        self._keeper: Keeper | None = None
+        self._place: NodePlace | None = None
         self._stop_reason: str | None = None
+        self._timer: threading.Timer | None = None
+        self._ended_in_peace = False
 
     def run(self) -> Outcome:
-        """Runs the node and stores what it leaves; failures come back as a value, also the supervisor's own."""
+        """Runs the node and stores what it leaves; failures come back as a value, also the supervisor's own.
+
+        Raises:
+            DriverOutOfReach: There is nobody to give a value to.
+        """
         started = time.time()
         try:
             return self._run(started)
+        except DriverOutOfReach:
+            raise
         except Exception as error:  # noqa: BLE001  the edge of a Spark task, which Spark would try again
             failed = replace(
                 self.task.finished(started),
@@ -44,54 +78,104 @@ class Supervisor:
                 message=f"its supervisor could not go on ({type(error).__name__}: {error})",
                 traceback=traceback.format_exc(),
             )
+            self._lease.tell(failed)
             return Outcome(record=failed)
+
+    def stop(self, reason: str = "the driver said so") -> None:
+        """Asks the node to end, and keeps it from starting if it has not; the first reason counts."""
+        with self._lock:
+            if self._stop_reason is None:
+                self._stop_reason = reason
+                self._end_child()
+
+    def release(self, grace_seconds: float) -> None:
+        """Lets the node end by itself within some seconds, and ends it then: the run is done."""
+        with self._lock:
+            if self._timer is None and self._child is not None and self._place is not None:
+                self._place.stop_file.touch()
+                self._timer = threading.Timer(grace_seconds, self._end_in_peace)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def sign(self) -> Sign:
+        """Returns what the driver is told with each renewal of the lease."""
+        return Sign() if self._keeper is None else self._keeper.sign()
 
     def _run(self, started: float) -> Outcome:
         with ExitStack() as resources:
             scratch = resources.enter_context(scratch_folder("node"))
-            logdir = scratch / "logdir"
-            logdir.mkdir()
+            devices = resources.enter_context(claim(self.task.devices, given=self._gpus))
+            port = resources.enter_context(hold_port(self.task.ports))
+            members = self._lease.join(f"{self._address}:{port.number}", socket.gethostname())
+            if members is None:
+                return self._never_began(started)
+            checkpoints = Checkpoints(self.task, scratch)
+            checkpoints.fetch()
+            self._place = place = NodePlace(
+                scratch=scratch, checkpoints=checkpoints.folder, members=members, port=port.fileno()
+            )
+            place.logdir.mkdir()
             (scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
-            lease = resources.enter_context(lease_of(self.task, self.stop))
-            keeper = Keeper(self.task, logdir)
-            with keeper:
-                ended = self._run_child(scratch, keeper)
-            report = Report.read(scratch)
-            record = self._record(started, ended, report)
-            # before the files are stored, which may take long: the others are not to wait for that
-            lease.tell(record)
+            self._keeper = keeper = Keeper(self.task, place.logdir, checkpoints)
+            for companion in self.task.companions if self.task.node.rank == 0 else ():
+                resources.enter_context(companion(place.logdir, keeper.announce))
+            with self._lease, keeper:
+                ended = self._run_child(place, devices, port)
+                report = Report.read(scratch)
+                record = self._record(started, ended, report)
+                # before the files are stored, which may take long: the others are not to wait for that
+                self._lease.tell(record)
             record = keeper.close(record)
-        return Outcome(record=record, value=report.value if report else None)
+        return Outcome(record=record, value=_value(report))
 
-    def stop(self, reason: str = "the driver said so") -> None:
-        """Asks the node to end, and keeps it from starting if it has not."""
-        with self._lock:
-            self._stop_reason = self._stop_reason or reason
-            if self._child is not None:
-                self._child.stop()
+    def _never_began(self, started: float) -> Outcome:
+        record = self._record(started, None, None)
+        self._lease.tell(record)
+        return Outcome(record=record)
 
-    def _run_child(self, scratch: Path, keeper: Keeper) -> Exit | None:
+    def _run_child(self, place: NodePlace, devices: dict[str, str], port: HeldPort) -> Exit | None:
+        assert self._keeper is not None
         child = Child(
-            [sys.executable, "-m", "hopyard.cluster.entry", str(scratch)],
-            on_line=keeper.line,
-            on_message=keeper.message,
-            env=child_environment(self.task, keeper.logdir),
-            scratch=scratch,
+            [sys.executable, "-m", "hopyard.cluster.entry", str(place.scratch)],
+            on_line=self._keeper.line,
+            on_message=self._keeper.message,
+            env={**child_environment(self.task, place), **devices},
+            scratch=place.scratch,
+            inherited=(place.port,),
         )
         with self._lock:
             if self._stop_reason is not None:
                 return None
             child.start()
             self._child = child
+        port.hand_over()
         try:
             return child.wait()
         finally:
+            with self._lock:
+                self._child = None
+                if self._timer is not None:
+                    self._timer.cancel()
             child.close()
+
+    def _end_child(self) -> None:
+        """Asks the child to end; the caller holds the lock."""
+        if self._child is not None:
+            assert self._place is not None
+            self._place.stop_file.touch()
+            self._child.stop()
+
+    def _end_in_peace(self) -> None:
+        with self._lock:
+            self._ended_in_peace = self._child is not None
+            self._end_child()
 
     def _record(self, started: float, ended: Exit | None, report: Report | None) -> NodeOutcome:
         record = self.task.finished(started)
         if report is not None and report.failure is None:
             return record
+        if self._ended_in_peace and self._stop_reason is None:
+            return replace(record, exit_code=None, message="it was ended when the training was done")
         code = ended.code if ended else None
         record = replace(
             record,
@@ -108,6 +192,11 @@ class Supervisor:
         if self._stop_reason is not None:
             record = replace(record, state=NodeState.KILLED, message=f"it was stopped: {self._stop_reason}")
         return record
+
+
+def _value(report: Report | None) -> bytes:
+    """Returns the function's value; a node that was ended in peace has none, which is None."""
+    return pickle.dumps(None) if report is None or report.value is None else report.value
 
 
 def _unreported_end(ended: Exit | None) -> str:

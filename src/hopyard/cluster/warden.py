@@ -123,6 +123,7 @@ class Watch:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self.stop())
         self.listening = [self.wakeup, *process_fd(supervisor)]
+        self.descriptors = {writer, *self.listening}
 
     def stop(self) -> None:
         """Asks the command to end, and marks when patience ends."""
@@ -160,16 +161,24 @@ def main(arguments: list[str]) -> int:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = start(command, [status])
     watch = Watch(pid, supervisor, grace)
-    # the output pipes must end with the command, so the warden keeps no copy of them
+    # output pipes and ports must end with the command, so the warden keeps no copy of them
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     os.dup2(null, 2)
+    close_others({0, 1, 2, status, *watch.descriptors})
     report(status, f"started {pid}")
     code = watch.run()
     report(status, f"exited {code}")
     if watch.orphaned and scratch:
         shutil.rmtree(scratch, ignore_errors=True)
     return 0
+
+
+def close_others(kept: set[int]) -> None:
+    """Closes what was inherited for the command only."""
+    edges = sorted(kept)
+    for low, high in zip(edges, [*edges[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
+        os.closerange(low + 1, high)
 
 
 def report(status: int, line: str) -> None:

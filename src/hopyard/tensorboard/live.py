@@ -20,13 +20,23 @@ class LiveTensorBoard:
     A server that does not start is a warning in the log, not the end of the run.
 
     Args:
-        project: The project that keeps the run.
-        folder: The run's folder, relative to the project.
+        folder: The run's folder: a URL, or a local path.
         announce: Called with the address once the server answers, from another thread.
+        project: The project that keeps the run.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one.
     """
 
-    def __init__(self, project: Project, folder: str, announce: Callable[[str], None]) -> None:
-        self._server = TensorBoardServer(project.url(folder), project=project)
+    def __init__(
+        self,
+        folder: str,
+        announce: Callable[[str], None],
+        *,
+        project: Project | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self._server = TensorBoardServer(folder, project=project, host=host, port=port)
         self._announce = announce
         self._thread = threading.Thread(target=self._start, name="hopyard-tensorboard-start", daemon=True)
 

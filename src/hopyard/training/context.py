@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,29 @@ class NodeContext:
         return self.info.size
 
     @property
+    def num_workers(self) -> int:
+        """How many nodes train: chief and workers, without parameter servers and evaluator."""
+        return self.info.trainers
+
+    @property
     def role(self) -> str:
         """``chief``, ``worker``, ``ps`` or ``evaluator``."""
         return self.info.role
+
+    @property
+    def task_index(self) -> int:
+        """This node's number among those of its role."""
+        return self.info.task_index
+
+    @property
+    def cluster(self) -> Mapping[str, Sequence[str]]:
+        """The addresses of all nodes by role, each as ``host:port``, in the order of their task indices."""
+        return self.info.cluster
+
+    @property
+    def attempt(self) -> int:
+        """How often the run was started before; 0 unless ``max_restarts`` had to be used."""
+        return self.info.attempt
 
     @property
     def run_id(self) -> str:
@@ -68,6 +89,34 @@ class NodeContext:
     def logdir(self) -> str:
         """A local folder for TensorBoard events and files to keep; it is copied to the project."""
         return self.info.logdir
+
+    @property
+    def checkpoint_dir(self) -> str:
+        """A folder for checkpoints; a restarted run finds in it what the attempt before had saved.
+
+        Where the project is on a file system, it is the same folder for all nodes. On other stores each node has a
+        copy, and what rank 0 saves is kept.
+        """
+        os.makedirs(self.info.checkpoint_dir, exist_ok=True)
+        return self.info.checkpoint_dir
+
+    def should_stop(self) -> bool:
+        """Whether the node is to end: the run was stopped, or all that train are done."""
+        return os.path.exists(self.info.stop_file)
+
+    def release_port(self) -> None:
+        """Lets go of the node's port, for a server that can only listen at a port which nobody holds.
+
+        Servers of TensorFlow, torch and JAX need no such thing.
+        """
+        own = int(self.cluster[self.role][self.task_index].rpartition(":")[2])
+        try:
+            held = socket.socket(fileno=os.dup(self.info.port))
+        except OSError:  # released before, and the descriptor is free or something else by now
+            return
+        with held:
+            if held.getsockname()[1] == own:
+                os.close(self.info.port)
 
     def path(self, relative: str = "") -> str:
         """Returns the full path of something in the project, for example ``path("Resources/mnist")``."""

@@ -117,7 +117,7 @@ def _listen(
         except pyarrow.ArrowException as error:
             # somebody else took the port since it was found free
             _LOG.debug("could not listen at %s: %s", place.peer, error)
-    raise PortsTaken(host, _ports_text(ports))
+    raise PortsTaken(host, tuple(ports))
 
 
 def _is_free(host: str, port: int) -> bool:
@@ -132,9 +132,3 @@ def _is_free(host: str, port: int) -> bool:
                 return False
             raise
     return True
-
-
-def _ports_text(ports: Sequence[int]) -> str:
-    if isinstance(ports, range) and len(ports) > 1:
-        return f"the ports {ports[0]} to {ports[-1]}"
-    return "the ports " + ", ".join(map(str, ports)) if len(ports) != 1 else f"the port {ports[0]}"

@@ -1,0 +1,39 @@
+"""The outcome of a node that cannot tell it: its executor is gone, or nobody has heard of it for too long."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from dataclasses import replace
+
+from hopyard.cluster.keeper import TAIL_LINES
+from hopyard.cluster.node import NodeTask
+from hopyard.cluster.outcome import Outcome
+from hopyard.errors import HopyardError
+from hopyard.tracking import NodeState, NodeWriter, RunReader
+
+LOG = logging.getLogger(__name__)
+
+
+def lost_outcome(task: NodeTask, host: str, reason: str) -> Outcome:
+    """Returns, and stores in the node's stead, the outcome of a node that vanished, with its last lines."""
+    now = time.time()
+    record = replace(
+        task.finished(now), host=host, state=NodeState.FAILED, exit_code=None, message=reason, ended=now
+    )
+    try:
+        lines = RunReader(task.project, task.run_id).log(task.node.rank)
+        record = replace(record, tail=tuple(deque(lines, TAIL_LINES)))
+        NodeWriter(task.project, task.run_id, task.node.rank, task.attempt).outcome(record)
+    except (OSError, HopyardError) as error:
+        # that the node is lost is what the user has to know; the run's own record will tell it
+        LOG.warning("the end of %s could not be stored: %s", task.node, error)
+    return Outcome(record=record)
+
+
+def absent_outcome(task: NodeTask) -> Outcome:
+    """Returns the outcome of a node that had not arrived when its run ended."""
+    message = "it had not arrived when the run ended"
+    record = replace(task.finished(time.time()), state=NodeState.KILLED, exit_code=None, message=message)
+    return Outcome(record=record)

@@ -1,0 +1,59 @@
+"""How a node is doing: what it tells with each heartbeat, and what the driver makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hopyard.tracking import NodeState
+
+
+class Phase(Enum):
+    """Where a node is in its life, as the driver knows it."""
+
+    AWAITED = "awaited"  # nothing was heard of it yet
+    ARRIVED = "arrived"  # it waits for the others
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    KILLED = "killed"
+    LOST = "lost"
+
+    @classmethod
+    def of(cls, state: NodeState) -> Phase:
+        """Returns the phase of a node that has ended."""
+        return cls[state.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """What a node's supervisor tells of it.
+
+    Attributes:
+        step: The last step that it reported.
+        metrics: The last value of each metric.
+        idle_seconds: Time since it last printed or reported anything.
+        lines: What it printed since the last sign, where the driver wants to see it.
+        notes: Addresses of servers beside the node, such as its TensorBoard.
+    """
+
+    step: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    idle_seconds: float = 0.0
+    lines: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStatus:
+    """A node as the driver knows it at one moment."""
+
+    rank: int
+    role: str
+    phase: Phase
+    host: str = ""
+    step: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    silent_seconds: float = 0.0
+    notes: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,264 @@
+"""Who of a run has arrived, who is alive, and whether the run is to end: events in, instructions out.
+
+No I/O, no thread, no clock: the time comes with each event. `hopyard.cluster.coordinator` stands between this
+and the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hopyard.cluster.members import Members
+from hopyard.cluster.node_status import NodeStatus, Phase, Sign
+from hopyard.cluster.plan import Node, Plan, Role
+from hopyard.errors import HopyardError, NodesMissing, NoProgress
+from hopyard.tracking import NodeOutcome, NodeState
+
+LEAST_POLL_SECONDS = 0.02
+LEAST_BEAT_SECONDS = 0.2
+CALLS_PER_SECOND = 1000  # what the driver's end of the wire takes on one core with room to spare
+QUIET_BEATS = 5
+LEAST_QUIET_SECONDS = 2.0
+LOST = "its executor was lost (see Spark's log; often the memory limit)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for what; in seconds.
+
+    Attributes:
+        start: Until all nodes have arrived.
+        lease: Without a word from a node, until it counts as lost.
+        progress: Without any node printing or reporting something; None for no limit.
+        grace: For an evaluator to end by itself once the training is done.
+    """
+
+    start: float = 600.0
+    lease: float = 30.0
+    progress: float | None = None
+    grace: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the driver tells a node.
+
+    Attributes:
+        again: When to call next, in seconds.
+        members: The cluster map, once all nodes have arrived.
+        stop: Why to stop at once; None to go on.
+        release: The run is done: seconds in which the node may end by itself before it is ended; None to go on.
+    """
+
+    again: float
+    members: Members | None = None
+    stop: str | None = None
+    release: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Member:
+    """What is known of one node."""
+
+    node: Node
+    phase: Phase = Phase.AWAITED
+    life: str = ""  # tells apart two processes that both claim to be this node
+    address: str = ""
+    host: str = ""
+    heard: float = 0.0
+    sign: Sign = field(default_factory=Sign)
+    record: NodeOutcome | None = None
+
+    @property
+    def is_here(self) -> bool:
+        return self.phase in (Phase.ARRIVED, Phase.RUNNING)
+
+
+class Rendezvous:
+    """The nodes of one attempt of a run as the driver knows them from their messages.
+
+    The first node that fails or is lost ends the run: all others are told to stop with their next call. When those
+    that the run waits for have returned, the others are released. Messages may come twice or late.
+    """
+
+    def __init__(self, plan: Plan, patience: Patience, *, now: float) -> None:
+        self._patience = patience
+        self._leaders = plan.leaders
+        self._members = {node.rank: _Member(node=node) for node in plan.nodes}
+        self._beat_seconds = max(LEAST_BEAT_SECONDS, plan.size / CALLS_PER_SECOND)
+        self._poll_seconds = max(LEAST_POLL_SECONDS, 2 * plan.size / CALLS_PER_SECOND)
+        self._quiet_seconds = max(LEAST_QUIET_SECONDS, QUIET_BEATS * self._beat_seconds)
+        self._began = now
+        self._map: Members | None = None
+        self._stop: str | None = None
+        self._suspected = False
+        self._culprit: int | None = None
+        self._error: HopyardError | None = None
+
+    @property
+    def error(self) -> HopyardError | None:
+        """What ended the run other than the failure of a node."""
+        return self._error
+
+    @property
+    def culprit(self) -> int | None:
+        """The rank of the node that failed first; a lost node comes before those which failed without it."""
+        lost = [rank for rank, member in self._members.items() if member.phase is Phase.LOST]
+        if lost:
+            return min(lost, key=lambda rank: self._members[rank].heard)
+        return self._culprit
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every node has arrived."""
+        return self._map is not None
+
+    @property
+    def present(self) -> int:
+        """How many nodes have come and not ended."""
+        return sum(member.is_here for member in self._members.values())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to be expected: all have ended, or a stop has reached all who came."""
+        if self.present:
+            return False
+        return self._stop is not None or all(member.record for member in self._members.values())
+
+    @property
+    def records(self) -> Mapping[int, NodeOutcome]:
+        """How the nodes ended, by rank; of a lost node there is none."""
+        return {rank: member.record for rank, member in self._members.items() if member.record is not None}
+
+    @property
+    def lost(self) -> Mapping[int, str]:
+        """The ranks of the nodes that vanished, and what is known of why."""
+        return {
+            rank: LOST
+            if self._suspected
+            else f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
+            for rank, member in self._members.items()
+            if member.phase is Phase.LOST
+        }
+
+    def register(self, rank: int, *, life: str, address: str, host: str, now: float) -> Reply:
+        """Takes note that a node has arrived and can be reached at an address."""
+        member = self._member(rank)
+        if member.life and member.life != life:
+            self._came_twice(member, now)
+            return Reply(again=self._poll_seconds, stop=f"node {rank} had been started before: {LOST}")
+        member.life, member.address, member.host, member.heard = life, address, host, now
+        if member.phase is Phase.AWAITED:
+            member.phase = Phase.ARRIVED
+        self._close_map()
+        if self._map is not None and member.phase is Phase.ARRIVED:
+            member.phase = Phase.RUNNING
+        return self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
+
+    def beat(self, rank: int, sign: Sign, *, now: float) -> Reply:
+        """Takes note that a node is alive."""
+        member = self._member(rank)
+        member.heard = now
+        member.sign = sign
+        return self._reply(member, self._beat_seconds)
+
+    def end(self, rank: int, record: NodeOutcome, sign: Sign) -> None:
+        """Takes note that a node has ended, and of its last sign."""
+        member = self._member(rank)
+        if member.record is not None:
+            return
+        member.record = record
+        member.sign = sign
+        member.phase = Phase.of(record.state)
+        if record.state is NodeState.FAILED or (record.state is NodeState.KILLED and self._stop is None):
+            self._fail(rank, f"node {rank} failed")
+
+    def suspect(self) -> None:
+        """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
+        self._suspected = True
+        if any(member.is_here for member in self._members.values()):
+            self.stop("Spark lost an executor of the run")
+
+    def stop(self, reason: str) -> None:
+        """Ends the run; the first reason counts."""
+        if self._stop is None:
+            self._stop = reason
+
+    def tick(self, now: float) -> None:
+        """Looks at the clock: who has been silent for too long, and which deadline has passed."""
+        silence = self._quiet_seconds if self._suspected else self._patience.lease
+        for rank, member in self._members.items():
+            if member.is_here and now - member.heard > silence:
+                member.phase = Phase.LOST
+                self._fail(rank, f"node {rank} was lost")
+        if self._stop is None:
+            self._check_arrival(now)
+            self._check_progress(now)
+
+    def status(self, now: float) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return tuple(
+            NodeStatus(
+                rank=rank,
+                role=member.node.role.value,
+                phase=member.phase,
+                host=member.host,
+                step=member.sign.step,
+                metrics=member.sign.metrics,
+                silent_seconds=now - member.heard if member.is_here else 0.0,
+                notes=member.sign.notes,
+            )
+            for rank, member in self._members.items()
+        )
+
+    def _member(self, rank: int) -> _Member:
+        if rank not in self._members:
+            raise ValueError(f"rank {rank} is none of the {len(self._members)} nodes of this run")
+        return self._members[rank]
+
+    def _came_twice(self, member: _Member, now: float) -> None:
+        """Spark started a node's task again, so the executor of the first one is gone; a training is not repeated."""
+        self._suspected = True
+        if member.is_here:
+            member.phase = Phase.LOST
+            self._fail(member.node.rank, f"node {member.node.rank} was lost")
+            self.tick(now)
+
+    def _close_map(self) -> None:
+        if self._map is None and all(member.address for member in self._members.values()):
+            self._map = Members.of({member.node: member.address for member in self._members.values()})
+
+    def _reply(self, member: _Member, again: float) -> Reply:
+        return Reply(again=again, members=self._map, stop=self._stop, release=self._release(member.node))
+
+    def _release(self, node: Node) -> float | None:
+        if node.rank in self._leaders:
+            return None
+        if not all(self._members[rank].phase is Phase.FINISHED for rank in self._leaders):
+            return None
+        return self._patience.grace if node.role is Role.EVALUATOR else 0.0
+
+    def _fail(self, rank: int, reason: str) -> None:
+        if self._culprit is None:
+            self._culprit = rank
+        self.stop(reason)
+
+    def _check_arrival(self, now: float) -> None:
+        if self._map is None and now - self._began > self._patience.start:
+            missing = tuple(str(member.node) for member in self._members.values() if not member.address)
+            self._error = NodesMissing(missing, len(self._members), self._patience.start)
+            self.stop(str(self._error))
+
+    def _check_progress(self, now: float) -> None:
+        limit = self._patience.progress
+        running = [
+            self._members[rank] for rank in self._leaders if self._members[rank].phase is Phase.RUNNING
+        ]
+        if limit is None or not running:
+            return
+        idle = {member.node: member.sign.idle_seconds + now - member.heard for member in running}
+        if min(idle.values()) > limit:
+            last = tuple(f"{node} {seconds:.0f} s ago" for node, seconds in idle.items())
+            self._error = NoProgress(limit, last)
+            self.stop(str(self._error))

@@ -1,0 +1,230 @@
+"""`Cluster`: the nodes of a run while it goes on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from hopyard.cluster.housekeeping import Chore, Housekeeper
+from hopyard.cluster.node import Companion
+from hopyard.cluster.node_status import NodeStatus
+from hopyard.cluster.payload import dump
+from hopyard.errors import NotStarted, RunStopped, StillRunning
+from hopyard.store import Project
+from hopyard.tensorboard.chief import ChiefTensorBoard
+from hopyard.tensorboard.live import LiveTensorBoard
+from hopyard.tracking import RunState, RunWriter
+from hopyard.training.application import application_id
+from hopyard.training.backends import resolve
+from hopyard.training.call import bind
+from hopyard.training.conductor import Conductor, Score
+from hopyard.training.options import RunOptions, TrainSpec
+from hopyard.training.result import RunResult
+from hopyard.training.view import View
+
+LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 0.5
+INTERRUPTED = "it was interrupted"
+
+
+class Cluster:
+    """The nodes of a run, from their start to their end.
+
+    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way.
+
+        with hopyard.Cluster(train, nodes=4, ps=1) as cluster:
+            print(cluster.logdir, cluster.nodes())
+        result = cluster.wait()
+
+    Args:
+        fn: The training function; a parameter named ``ctx`` receives the `NodeContext`.
+        args: Its arguments: a mapping (by name) or a tuple or list (by position).
+        nodes: How many processes run it, parameter servers and evaluator included.
+        options: See `RunOptions`.
+
+    Raises:
+        NotPicklable: The function cannot travel; the error names the variable at fault.
+        BadArguments: The arguments do not fit the function.
+        InvalidPlan: The numbers of nodes, or seconds, make no sense.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        args: object = None,
+        nodes: int = 1,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        call = bind(fn, args)
+        self._payload = dump(call, user=call.call)
+        self._spec = TrainSpec.of(nodes, options)
+        self._options = options
+        self._name = options.get("name") or call.call.name
+        self._run: RunWriter | None = None
+        self._conductor: Conductor | None = None
+        self._view = View(
+            self._spec.plan, progress=options.get("progress"), stream_logs=self._spec.stream_logs
+        )
+        self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
+        self._resources = ExitStack()
+        self._values: tuple[Any, ...] = ()
+        self._error: BaseException | None = None
+
+    def start(self) -> Self:
+        """Begins the run and returns while its nodes are starting.
+
+        Raises:
+            NoActiveSpark: Spark is to be used and there is no session.
+            NotEnoughSlots: This Spark has no room for so many nodes.
+            MissingDependency: ``tensorboard`` was asked for and is not installed.
+        """
+        options = self._options
+        where = resolve(options.get("backend"), options.get("spark"))
+        project = options.get("project") or Project.open()
+        self._run = run = RunWriter.begin(
+            project,
+            app_id=application_id(where),
+            kind=options.get("kind", "launcher"),
+            name=self._name,
+            nodes=self._spec.plan.size,
+            backend=where.name,
+            description=options.get("description", ""),
+            roles=[node.role.value for node in self._spec.plan.nodes],
+        )
+        self._project = project
+        self._folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
+        with ExitStack() as resources:
+            resources.enter_context(run)
+            resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
+            companions: tuple[Companion, ...] = ()
+            if self._spec.tensorboard == "chief":
+                companions = (ChiefTensorBoard(),)
+            elif self._spec.tensorboard:
+                resources.enter_context(LiveTensorBoard(self.logdir, Announcement(run), project=project))
+            score = Score(
+                spec=self._spec,
+                backend=where,
+                project=project,
+                payload=self._payload,
+                companions=companions,
+            )
+            lines = self._view.lines if self._spec.stream_logs else None
+            self._conductor = Conductor(score, run, lines)
+            self._conductor.begin()
+            self._resources = resources.pop_all()
+        self._thread.start()
+        return self
+
+    @property
+    def run_id(self) -> str:
+        """The run, as `hopyard runs` lists it."""
+        return str(self._started.id)
+
+    @property
+    def logdir(self) -> str:
+        """The run's folder in the project."""
+        return self._project.url(self._folder) if self._started else ""
+
+    @property
+    def tensorboard_url(self) -> str | None:
+        """Where the run's TensorBoard answers; None before it does, or if none was asked for."""
+        beside_chief = next((status.notes.get("tensorboard") for status in self.nodes()), None)
+        beside_driver = self._started.record.details.get("tensorboard")
+        return beside_chief or (str(beside_driver) if beside_driver else None)
+
+    def nodes(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing right now, in rank order."""
+        assert self._started
+        return self._conductor.status() if self._conductor is not None else ()
+
+    def wait(self, timeout: float | None = None) -> RunResult:
+        """Returns the result once every node has ended and is on record; Ctrl-C ends the run.
+
+        Raises:
+            NodeFailed: A node failed; the error has its traceback and last lines of output.
+            NodesMissing: Not all nodes arrived within ``start_timeout``.
+            NoProgress: All nodes were silent for longer than the run's ``timeout``.
+            RunStopped: The run was stopped.
+            StillRunning: The nodes had not ended after ``timeout`` seconds; they go on.
+        """
+        run = self._started
+        try:
+            with self._view.showing(self.nodes, str(run.id)):
+                self._join(timeout)
+        except StillRunning:
+            raise
+        except BaseException:
+            self.stop(INTERRUPTED)
+            raise
+        if self._error is not None:
+            raise self._error
+        return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
+
+    def shutdown(self, timeout: float | None = None) -> RunResult:
+        """Ends the cluster in peace: waits for those that train, ends the others; as `wait`."""
+        return self.wait(timeout)
+
+    def stop(self, reason: str = "the driver said so") -> None:
+        """Ends the run now, as KILLED, and returns when its nodes are gone; nothing happens if it has ended."""
+        if self._conductor is None or not self._thread.is_alive():
+            return
+        self._conductor.stop(reason)
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.shutdown()
+        else:
+            self.stop(
+                INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"the driver failed: {error!r}"
+            )
+
+    @property
+    def _started(self) -> RunWriter:
+        if self._run is None:
+            raise NotStarted(self._name)
+        return self._run
+
+    def _join(self, timeout: float | None) -> None:
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        while self._thread.is_alive():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                assert timeout is not None
+                raise StillRunning(self.run_id, timeout)
+            self._thread.join(min(LOOK_SECONDS, left))  # short, so that Ctrl-C is heard at once
+
+    def _conduct(self) -> None:
+        assert self._conductor is not None
+        try:
+            with self._resources:
+                try:
+                    self._values = self._conductor.run()
+                except RunStopped as stopped:
+                    self._started.finish(RunState.KILLED, error=stopped.reason)
+                    raise
+        except BaseException as error:  # noqa: BLE001  handed to whoever waits
+            self._error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Tells where the TensorBoard of a run is: in the log, and in the run's record."""
+
+    run: RunWriter
+
+    def __call__(self, url: str) -> None:
+        """Takes the address."""
+        LOG.info("TensorBoard of %s: %s", self.run.id, url)
+        self.run.annotate(tensorboard=url)

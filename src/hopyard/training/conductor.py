@@ -1,0 +1,145 @@
+"""Sees a run through: starts its group, starts it again where that was asked for, and records how it ended."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hopyard.cluster.backend import Backend, Group, GroupEnd, GroupOptions
+from hopyard.cluster.node import Companion, NodeTask, driver_search_path
+from hopyard.cluster.node_status import NodeStatus
+from hopyard.cluster.outcome import failure
+from hopyard.errors import NodeFailed, RunStopped
+from hopyard.store import Project
+from hopyard.tracking import NodeState, RunState, RunWriter
+from hopyard.training.options import TrainSpec
+
+LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+LONGEST_VALUE = 200
+MOST_PORT_RACES = 3
+_PORT_LOST = re.compile(r"address already in use|could not start grpc server|EADDRINUSE", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """All that is needed to start the nodes of a run, as often as it takes."""
+
+    spec: TrainSpec
+    backend: Backend
+    project: Project
+    payload: bytes
+    companions: tuple[Companion, ...] = ()
+
+    def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
+        """Returns what each node is to be given."""
+        search_path = driver_search_path()
+        return [
+            NodeTask(
+                node=node,
+                plan=self.spec.plan,
+                run_id=run.id,
+                project=self.project,
+                payload=self.payload,
+                attempt=attempt,
+                search_path=search_path,
+                lease_seconds=self.spec.patience.lease,
+                devices=self.spec.devices(node),
+                ports=self.spec.ports,
+                tf_config=self.spec.tf_config,
+                streams=self.spec.stream_logs,
+                companions=self.companions,
+            )
+            for node in self.spec.plan.nodes
+        ]
+
+
+class Conductor:
+    """Carries one run from its start to its recorded end, in a thread of its own once `begin` has returned."""
+
+    def __init__(
+        self, score: Score, run: RunWriter, on_lines: Callable[[int, tuple[str, ...]], None] | None = None
+    ) -> None:
+        self._score = score
+        self._run = run
+        self._options = GroupOptions(
+            patience=score.spec.patience, on_lines=on_lines, on_driver=score.spec.on_driver
+        )
+        self._attempt = 0
+        self._port_races = 0
+        self._stop_reason: str | None = None
+        self._group: Group | None = None
+        self._look = threading.Event()
+
+    def begin(self) -> None:
+        """Starts the nodes for the first time; what this raises is the caller's to handle."""
+        self._group = self._start()
+
+    def run(self) -> tuple[Any, ...]:
+        """Returns the nodes' values once all has ended and is on record.
+
+        Raises:
+            NodeFailed: A node failed, and there was no restart left.
+            RunStopped: `stop` was called.
+            HopyardError: Whatever else ended the run.
+        """
+        assert self._group is not None
+        while True:
+            end = self._wait(self._group)
+            failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
+            if failed is None:
+                values = tuple(outcome.result() for outcome in end.outcomes)
+                self._run.finish(RunState.FINISHED, value=repr(values[0])[:LONGEST_VALUE])
+                return values
+            if not self._may_restart(failed):
+                raise failed
+            self._attempt += 1
+            LOG.warning("attempt %d of run %s begins: %s", self._attempt, self._run.id, _first_line(failed))
+            self._run.restarted(self._attempt, _first_line(failed))
+            self._group = self._start()
+
+    def stop(self, reason: str) -> None:
+        """Asks for the end; `run` raises once the nodes are gone."""
+        if self._stop_reason is None:
+            self._stop_reason = reason
+        self._look.set()
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return () if self._group is None else self._group.status()
+
+    def _start(self) -> Group:
+        return self._score.backend.start(self._score.tasks(self._run, self._attempt), self._options)
+
+    def _wait(self, group: Group) -> GroupEnd:
+        while True:
+            if self._stop_reason is not None:
+                group.stop(self._stop_reason)
+                raise RunStopped(str(self._run.id), self._stop_reason)
+            end = group.wait(LOOK_SECONDS)
+            if end is not None:
+                return _with_culprit(end)
+
+    def _may_restart(self, failed: NodeFailed) -> bool:
+        if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
+            self._port_races += 1  # nobody's fault: the next attempt has other ports
+            return True
+        return self._attempt - self._port_races < self._score.spec.max_restarts
+
+
+def _with_culprit(end: GroupEnd) -> GroupEnd:
+    """Names the node to blame where the group did not: one whose results could not be stored, say."""
+    if end.culprit is not None or all(outcome.ok for outcome in end.outcomes):
+        return end
+    records: Sequence[Any] = [outcome.record for outcome in end.outcomes if not outcome.ok]
+    first = min(records, key=lambda record: (record.state is NodeState.KILLED, record.ended))
+    return GroupEnd(outcomes=end.outcomes, culprit=first.rank)
+
+
+def _first_line(error: NodeFailed) -> str:
+    return str(error).splitlines()[0]

@@ -1,0 +1,145 @@
+"""What a run can be asked to be, and the checked values that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypedDict
+
+from hopyard.cluster.devices import DeviceRequest
+from hopyard.cluster.plan import Node, Plan
+from hopyard.cluster.ports import ANY_PORT, check_ports
+from hopyard.cluster.rendezvous import Patience
+from hopyard.errors import InvalidPlan
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from hopyard.cluster.backend import Backend
+    from hopyard.store import Project
+
+
+class RunOptions(TypedDict, total=False):
+    """The keyword arguments of `hopyard.launch` and `hopyard.Cluster`, all of them optional.
+
+    Attributes:
+        ps: How many of the nodes are parameter servers. The chief is their coordinator then, the workers
+            serve it, and the run is done when the chief has returned.
+        evaluator: Whether one of the nodes evaluates beside the training.
+        chief: Whether rank 0 is called chief; otherwise it is worker 0.
+        driver_ps_nodes: Whether parameter servers and evaluator run beside the driver, not on executors.
+        gpus_per_node: GPUs of each node that trains, its own; by default those that Spark gives its task.
+        gpu_fraction: Share of one GPU for each node that trains, such as 0.1; it also limits the memory
+            that TensorFlow, torch and JAX take.
+        max_restarts: How often the whole run is started again after a node failed; what the nodes saved in
+            ``ctx.checkpoint_dir`` is there again.
+        timeout: Seconds in which no node prints or reports anything, after which the run is ended; no
+            limit by default.
+        start_timeout: Seconds in which all nodes have to arrive; 600 by default.
+        lease_seconds: Seconds without a word from a node, or from the driver, until it counts as lost; 30
+            by default.
+        grace_seconds: Seconds that the evaluator has to end once the training is done; 30 by default.
+        ports: Ports that nodes may take, such as ``range(8000, 8010)``; any free one by default.
+        tensorboard: Show the run in a TensorBoard while it goes on: True beside the driver, ``"chief"`` beside
+            rank 0. Its address is logged, in the run's record (``hopyard runs``), and in `Cluster.tensorboard_url`.
+        stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
+        progress: Whether a table of the nodes is shown while they run; by default on a terminal and in a
+            notebook.
+        name: A name for the run; that of the function if not given.
+        spark: The session to run on; the active one if not given.
+        backend: ``"spark"`` (the default), ``"processes"`` (this machine, no Spark) or ``"inline"`` (this process,
+            for debugging).
+        project: Where the run is kept; `Project.open` with its defaults if not given.
+        kind: The folder that groups runs of this kind.
+        description: Free text that is kept with the run.
+    """
+
+    ps: int
+    evaluator: bool
+    chief: bool
+    driver_ps_nodes: bool
+    gpus_per_node: int | None
+    gpu_fraction: float | None
+    max_restarts: int
+    timeout: float | None
+    start_timeout: float
+    lease_seconds: float
+    grace_seconds: float
+    ports: Sequence[int] | None
+    tensorboard: bool | str
+    stream_logs: bool
+    progress: bool | None
+    name: str | None
+    spark: SparkSession | SparkContext | None
+    backend: str | Backend | None
+    project: Project | None
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSpec:
+    """How the nodes of a run are to be run, checked."""
+
+    plan: Plan
+    patience: Patience
+    trainer_devices: DeviceRequest
+    ports: tuple[int, ...] = ANY_PORT
+    max_restarts: int = 0
+    on_driver: bool = False
+    stream_logs: bool = False
+    tensorboard: bool | str = False
+    tf_config: bool = False
+
+    @classmethod
+    def of(cls, nodes: int, options: RunOptions) -> Self:
+        """Returns the specification that a user's arguments make.
+
+        Raises:
+            InvalidPlan: Numbers do not fit together, or are out of their range.
+            InvalidDevices: The GPUs asked for make no sense.
+            InvalidPorts: The ports are none.
+        """
+        plan = Plan.of(
+            nodes,
+            ps=options.get("ps", 0),
+            evaluator=options.get("evaluator", False),
+            chief=options.get("chief", True),
+        )
+        for name in ("timeout", "start_timeout", "lease_seconds", "grace_seconds", "max_restarts"):
+            _check_not_negative(name, options.get(name))
+        tensorboard = options.get("tensorboard", False)
+        if tensorboard not in (True, False, "chief", "driver"):
+            raise InvalidPlan(f"tensorboard={tensorboard!r}", "give True, False, 'driver' or 'chief'")
+        ports = options.get("ports")
+        usual = Patience()
+        return cls(
+            plan=plan,
+            patience=Patience(
+                start=options.get("start_timeout", usual.start),
+                lease=options.get("lease_seconds", usual.lease),
+                progress=options.get("timeout"),
+                grace=options.get("grace_seconds", usual.grace),
+            ),
+            trainer_devices=DeviceRequest(
+                gpus=options.get("gpus_per_node"), fraction=options.get("gpu_fraction")
+            ),
+            ports=ANY_PORT if ports is None else check_ports(ports),
+            max_restarts=options.get("max_restarts", 0),
+            on_driver=options.get("driver_ps_nodes", False),
+            stream_logs=options.get("stream_logs", False),
+            tensorboard=tensorboard,
+            tf_config=plan.size > 1,
+        )
+
+    def devices(self, node: Node) -> DeviceRequest:
+        """Returns what a node may use: those that do not train get no GPU."""
+        return self.trainer_devices if node.trains else DeviceRequest(gpus=0)
+
+
+def _check_not_negative(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+        raise InvalidPlan(f"{name}={value!r}", "give a number of at least 0")
