@@ -19,6 +19,7 @@ DRAWERS_ALLOWED = {
     "src/tensorflowonspark/util.py": "a module of the old library, under its old name",
 }
 SLEEPS_ALLOWED = {
+    "src/hopyard/cluster/preflight.py": "asks Spark how many executors are there, with a deadline",
     "src/hopyard/session/embedded.py": "asks Spark how many executors are there, with a deadline",
     "src/hopyard/testing/mini_hdfs.py": "asks a foreign server whether it is up, with a deadline",
     "src/hopyard/testing/processes.py": "looks whether foreign processes are gone, with a deadline",

@@ -1,0 +1,89 @@
+"""The words in which a plan is refused: what it needs, what there is, which settings to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hopyard.cluster.capacity import Executors, Master, SparkSettings
+from hopyard.cluster.demand import Needs, Shortage
+from hopyard.cluster.forecast import Forecast
+from hopyard.errors import NotEnoughSlots
+
+
+def too_few_allowed(needs: Needs, lacking: Shortage, coming: Forecast) -> NotEnoughSlots:
+    """Returns the error for a plan that the settings leave no room for."""
+    settings = needs.settings
+    if settings.kind is Master.LOCAL:
+        return _refusal(needs, lacking, f"master {settings.master}")
+    if settings.kind is Master.STANDALONE and settings.executor_cores is None:
+        return _refusal(needs, lacking, f"spark.cores.max={settings.cores_max}")
+    return _refusal(needs, lacking, listed(coming.most or ()))
+
+
+def too_few_came(
+    needs: Needs, lacking: Shortage, executors: Sequence[Executors], seconds: float
+) -> NotEnoughSlots:
+    """Returns the error for a plan whose executors did not come in time."""
+    return _refusal(needs, lacking, f"{listed(executors)} came within {seconds:g} s")
+
+
+def listed(executors: Sequence[Executors]) -> str:
+    """Returns executors as text, such as ``2 executors x 1 core``."""
+    return " + ".join(map(str, executors)) or "no executors"
+
+
+def _refusal(needs: Needs, lacking: Shortage, spark: str) -> NotEnoughSlots:
+    settings = needs.settings
+    return NotEnoughSlots(
+        lacking.needed,
+        _slots(needs, lacking),
+        lacking.found,
+        f"{spark}, spark.task.cpus={settings.task_cpus}",
+        ", or ".join(_remedies(settings, lacking)),
+    )
+
+
+def _slots(needs: Needs, lacking: Shortage) -> str:
+    noun = "slot" if lacking.needed == 1 else "slots"
+    if lacking.gpus:
+        return f"{noun} with {_gpus(lacking.gpus)}" + (" each" if lacking.needed > 1 else "")
+    with_gpus = [f"{count} with {_gpus(gpus)}" for gpus, count in needs.nodes if gpus and count]
+    return noun + (f" ({', '.join(with_gpus)})" if with_gpus else "")
+
+
+def _remedies(settings: SparkSettings, lacking: Shortage) -> Iterator[str]:
+    if lacking.gpus and settings.kind is Master.LOCAL:
+        yield (
+            "remove spark.task.resource.gpu.amount: Spark has no GPUs for tasks of a local master and would "
+            "never start them, while nodes find the GPUs of this machine without it"
+        )
+        return
+    if lacking.gpus:
+        yield (
+            "give each a smaller part of a GPU (gpus_per_node, gpu_fraction), or raise "
+            f"spark.executor.resource.gpu.amount (now {settings.executor_gpus})"
+        )
+    yield from _more_executors(settings)
+    if settings.task_cpus > 1:
+        yield f"lower spark.task.cpus (now {settings.task_cpus})"
+
+
+def _more_executors(settings: SparkSettings) -> Iterator[str]:
+    if settings.kind is Master.LOCAL:
+        yield "take a master with more threads, local[n]"
+    elif settings.kind is Master.LOCAL_CLUSTER:
+        yield "start Spark with more: hopyard.local_spark(executors=..., cores=...)"
+    elif settings.kind is not Master.MANAGED and not settings.dynamic:
+        yield "start more workers, or free the cores and memory that other applications hold"
+    if settings.kind is Master.MANAGED and not settings.dynamic:
+        yield f"raise spark.executor.instances (now {settings.instances})"
+    if settings.dynamic and settings.max_executors is not None:
+        yield f"raise spark.dynamicAllocation.maxExecutors (now {settings.max_executors})"
+    if settings.kind in (Master.LOCAL_CLUSTER, Master.STANDALONE) and settings.cores_max is not None:
+        yield f"raise spark.cores.max (now {settings.cores_max})"
+    if settings.kind is Master.MANAGED:
+        yield f"raise spark.executor.cores (now {settings.executor_cores})"
+
+
+def _gpus(number: float) -> str:
+    return f"{number:g} GPU{'' if number <= 1 else 's'}"
