@@ -9,6 +9,7 @@ from typing import Protocol
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.ports import ANY_PORT
 from hopyard.cluster.rendezvous import Patience
 
 
@@ -20,11 +21,15 @@ class GroupOptions:
         patience: How long to wait for what.
         on_lines: Receives the rank and the output of nodes that stream it.
         on_driver: Whether parameter servers and evaluator run beside the driver.
+        address: Where nodes on other machines find the driver; None to find out.
+        ports: The ports that the driver may listen on for them.
     """
 
     patience: Patience = field(default_factory=Patience)
     on_lines: Callable[[int, tuple[str, ...]], None] | None = None
     on_driver: bool = False
+    address: str | None = None
+    ports: tuple[int, ...] = ANY_PORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,8 +89,10 @@ class SparkGroup:
         self._job_ended = threading.Event()
         self._over_since: float | None = None
         with ExitStack() as resources:
-            address = driver_address(context.getConf().get("spark.driver.host", "localhost"))
-            server = WireServer(CoordinatorService(self._coordinator), address=address)
+            address = options.address or driver_address(
+                context.getConf().get("spark.driver.host", "localhost")
+            )
+            server = WireServer(CoordinatorService(self._coordinator), address=address, port=options.ports)
             resources.enter_context(server)
             self._jobs = [self._job(some, server) for some in kinds]
             remote = {task.node.rank for some in kinds for task in some}

@@ -32,12 +32,15 @@ def bind(function: Callable[..., Any], args: object = None) -> NodeCall:
     """Returns a function bound to its arguments, after checking that they fit.
 
     Args:
-        function: Any callable. A parameter named ``ctx`` receives the `NodeContext`.
+        function: Any callable. A parameter named ``ctx`` receives the `NodeContext`. What is bound already
+            is returned as it is.
         args: Nothing, a mapping (keyword arguments) or a tuple or list (positional arguments).
 
     Raises:
         BadArguments: The arguments do not fit the function's signature.
     """
+    if isinstance(function, NodeCall):
+        return function
     if not callable(function):
         raise BadArguments(repr(function), "it is not a function")
     call = _call(function, args)

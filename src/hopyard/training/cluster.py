@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from hopyard.cluster.housekeeping import Chore, Housekeeper
-from hopyard.cluster.node import Companion
-from hopyard.cluster.node_status import NodeStatus
+from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.payload import dump
 from hopyard.errors import NotStarted, RunStopped, StillRunning
 from hopyard.store import Project
@@ -30,6 +29,8 @@ from hopyard.training.view import View
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.5
+READY_SECONDS = 0.05
+EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
 
 
@@ -46,6 +47,7 @@ class Cluster:
         fn: The training function; a parameter named ``ctx`` receives the `NodeContext`.
         args: Its arguments: a mapping (by name) or a tuple or list (by position).
         nodes: How many processes run it, parameter servers and evaluator included.
+        spec: How to run the nodes, instead of ``nodes`` and the options that say so.
         options: See `RunOptions`.
 
     Raises:
@@ -59,11 +61,13 @@ class Cluster:
         fn: Callable[..., Any],
         args: object = None,
         nodes: int = 1,
+        *,
+        spec: TrainSpec | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
         call = bind(fn, args)
         self._payload = dump(call, user=call.call)
-        self._spec = TrainSpec.of(nodes, options)
+        self._spec = TrainSpec.of(nodes, options) if spec is None else spec
         self._options = options
         self._name = options.get("name") or call.call.name
         self._run: RunWriter | None = None
@@ -102,9 +106,9 @@ class Cluster:
         with ExitStack() as resources:
             resources.enter_context(run)
             resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
-            companions: tuple[Companion, ...] = ()
+            companions = self._spec.companions
             if self._spec.tensorboard == "chief":
-                companions = (ChiefTensorBoard(),)
+                companions = (*companions, ChiefTensorBoard())
             elif self._spec.tensorboard:
                 resources.enter_context(LiveTensorBoard(self.logdir, Announcement(run), project=project))
             score = Score(
@@ -142,6 +146,23 @@ class Cluster:
         """Returns how the nodes are doing right now, in rank order."""
         assert self._started
         return self._conductor.status() if self._conductor is not None else ()
+
+    def ready(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
+
+        Raises:
+            NodesMissing: Not all nodes arrived within ``start_timeout``.
+            HopyardError: Whatever else ended the run meanwhile, as in `wait`.
+        """
+        try:
+            while self._thread.is_alive() and any(node.phase in EARLY for node in self.nodes()):
+                self._thread.join(READY_SECONDS)
+        except BaseException:
+            self.stop(INTERRUPTED)
+            raise
+        if not self._thread.is_alive():
+            self.wait()
+        return self.nodes()
 
     def wait(self, timeout: float | None = None) -> RunResult:
         """Returns the result once every node has ended and is on record; Ctrl-C ends the run.

@@ -68,7 +68,11 @@ class Conductor:
         self._score = score
         self._run = run
         self._options = GroupOptions(
-            patience=score.spec.patience, on_lines=on_lines, on_driver=score.spec.on_driver
+            patience=score.spec.patience,
+            on_lines=on_lines,
+            on_driver=score.spec.on_driver,
+            address=score.spec.driver_address,
+            ports=score.spec.driver_ports,
         )
         self._attempt = 0
         self._port_races = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypedDict
 
 from hopyard.cluster.devices import DeviceRequest
+from hopyard.cluster.node import Companion
 from hopyard.cluster.plan import Node, Plan
 from hopyard.cluster.ports import ANY_PORT, check_ports
 from hopyard.cluster.rendezvous import Patience
@@ -80,7 +81,22 @@ class RunOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSpec:
-    """How the nodes of a run are to be run, checked."""
+    """How the nodes of a run are to be run, checked.
+
+    Attributes:
+        plan: The nodes, and whom the run waits for.
+        patience: How long to wait for what.
+        trainer_devices: The GPUs of each node that trains.
+        ports: The ports that nodes may take.
+        max_restarts: How often the whole run is started again.
+        on_driver: Whether parameter servers and evaluator run beside the driver.
+        stream_logs: Whether the nodes' output appears at the driver.
+        tensorboard: Whether and where a TensorBoard shows the run.
+        tf_config: Whether TensorFlow is told of the cluster.
+        companions: What runs beside rank 0.
+        driver_address: Where nodes find the driver; None to find out.
+        driver_ports: The ports that the driver may listen on.
+    """
 
     plan: Plan
     patience: Patience
@@ -91,6 +107,9 @@ class TrainSpec:
     stream_logs: bool = False
     tensorboard: bool | str = False
     tf_config: bool = False
+    companions: tuple[Companion, ...] = ()
+    driver_address: str | None = None
+    driver_ports: tuple[int, ...] = ANY_PORT
 
     @classmethod
     def of(cls, nodes: int, options: RunOptions) -> Self:
