@@ -7,6 +7,25 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells one version of a file from another without reading it."""
+
+    size: int
+    modified_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Self:
+        """Returns the signature of the file that has this status."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
+
+    def grew_to(self, later: Signature) -> bool:
+        """Whether a later version may be this one with something added at the end."""
+        return self.inode == later.inode and self.size < later.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +35,12 @@ class LocalFile:
     Attributes:
         relative: Path from the folder, separated by slashes.
         path: Where to open it, links resolved.
+        signature: Which version of it was seen.
     """
 
     relative: str
     path: Path
+    signature: Signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +71,7 @@ def _walk(
         relative = f"{prefix}{name}"
         try:
             path = (folder / name).resolve(strict=True)
-            mode = path.stat().st_mode
+            status = path.stat()
         except FileNotFoundError:
             if os.path.islink(folder / name):
                 yield Refused(relative=relative, reason="the symbolic link leads nowhere")
@@ -60,9 +81,9 @@ def _walk(
             continue
         if border is not None and not path.is_relative_to(border):
             yield Refused(relative=relative, reason=f"the symbolic link leads out of the folder, to {path}")
-        elif stat.S_ISREG(mode):
-            yield LocalFile(relative=relative, path=path)
-        elif not stat.S_ISDIR(mode):
+        elif stat.S_ISREG(status.st_mode):
+            yield LocalFile(relative=relative, path=path, signature=Signature.of(status))
+        elif not stat.S_ISDIR(status.st_mode):
             yield Refused(relative=relative, reason="it is neither a file nor a folder")
         elif path in trail:
             yield Refused(relative=relative, reason=f"the symbolic link leads in a circle, to {path}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hopyard.errors import FilesNotStored, HopyardError, StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES
-from hopyard.store.localtree import LocalFile, Refused, local_files
+from hopyard.store.localtree import LocalFile, Signature
+from hopyard.store.look import Look
 from hopyard.store.names import check_file, storable
 from hopyard.store.project import Project
 
@@ -40,11 +41,12 @@ class SyncReport:
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    size: int
-    modified_ns: int
-    inode: int
+@dataclass(slots=True)
+class _Pass:
+    """What has become of files so far: the bytes of those that arrived, the reasons of those that did not."""
+
+    arrived: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 class FolderSync:
@@ -54,6 +56,10 @@ class FolderSync:
     rewritten or vanishes is left for the next pass. Symbolic links are followed inside the folder;
     those that lead out of it are not copied, and the report says so.
 
+    Files arrive in the order in which they were written, so that the index of a checkpoint, which is written
+    last, never points to what is not there yet. What is being written while the folder is looked through waits:
+    something older may have been overlooked. Only files that do nothing but grow, as logs do, do not wait.
+
     Args:
         project: Where to copy to.
         local: Folder to copy from; it may not be there yet.
@@ -62,6 +68,8 @@ class FolderSync:
             its file ``run.json`` is stored as ``run.json.user``. Likewise a name that not every store can
             hold is stored with the character spelled out: ``at%3A12`` for ``at:12``.
         clock: Seconds since 1970.
+        in_order: Copy nothing that is newer than a file that could not be copied. Otherwise a file that fails
+            holds up no other.
     """
 
     def __init__(
@@ -71,43 +79,25 @@ class FolderSync:
         relative: str,
         reserved: frozenset[str] = frozenset(),
         clock: Callable[[], float] = time.time,
+        *,
+        in_order: bool = False,
     ) -> None:
         self._project = project
         self._local = local
         self._relative = check_file(relative)
         self._reserved = reserved
         self._clock = clock
-        self._stored: dict[str, _Signature] = {}
+        self._in_order = in_order
+        self._stored: dict[str, Signature] = {}
+        self._look = Look()
 
     def sync(self) -> SyncReport:
         """Copies what is new or changed since the last pass; a file that fails is tried again next time."""
-        copied: list[str] = []
-        renamed: list[tuple[str, str]] = []
-        refused: list[tuple[str, str]] = []
-        failed: list[tuple[str, str]] = []
-        size = 0
-        for item in local_files(self._local, confined=True):
-            if isinstance(item, Refused):
-                refused.append((item.relative, item.reason))
-                continue
-            stored_as = self.stored_as(item.relative)
-            if stored_as != item.relative:
-                renamed.append((item.relative, stored_as))
-            try:
-                arrived = self._copy_if_changed(item, stored_as)
-            except (OSError, HopyardError) as error:
-                failed.append((item.relative, str(error)))
-                continue
-            if arrived is not None:
-                copied.append(item.relative)
-                size += arrived
-        return SyncReport(
-            copied=tuple(copied),
-            renamed=tuple(renamed),
-            refused=tuple(refused),
-            failed=tuple(failed),
-            size=size,
-        )
+        so_far = _Pass()
+        if not self._copy_settled(so_far):
+            # What was written since the last pass is settled if it is the same at a second look.
+            self._copy_rest(so_far)
+        return self._report(so_far)
 
     def final(self) -> SyncReport:
         """Copies what is left, when nobody writes any more.
@@ -131,30 +121,75 @@ class FolderSync:
             return f"{first}{USER_SUFFIX}{slash}{rest}"
         return f"{first}{slash}{rest}"
 
-    def _copy_if_changed(self, file: LocalFile, stored_as: str) -> int | None:
-        """Copies a file unless it is stored already; returns the bytes, or None if there was nothing to do."""
+    def _report(self, so_far: _Pass) -> SyncReport:
+        names = sorted((file.relative, self.stored_as(file.relative)) for file in self._look.files)
+        return SyncReport(
+            copied=tuple(so_far.arrived),
+            renamed=tuple((name, stored_as) for name, stored_as in names if name != stored_as),
+            refused=tuple((item.relative, item.reason) for item in self._look.refused),
+            failed=tuple(so_far.failed.items()),
+            size=sum(so_far.arrived.values()),
+        )
+
+    def _copy_settled(self, so_far: _Pass) -> bool:
+        """Copies files up to the first one that has to wait; returns whether there was none."""
+        for file in self._missing(so_far):
+            if not self._look.is_settled(file) or not self._copy(file, so_far):
+                return False
+        return True
+
+    def _copy_rest(self, so_far: _Pass) -> None:
+        """Copies all files that can be, and notes why the others cannot."""
+        for file in self._missing(so_far):
+            waits = not self._look.is_settled(file) and not self._look.is_growing(file)
+            if waits or not self._copy(file, so_far, may_have_grown=True):
+                so_far.failed[file.relative] = "it is being written"
+
+    def _missing(self, so_far: _Pass) -> Iterator[LocalFile]:
+        """Looks at the folder and yields the files that are to be copied, oldest first."""
+        self._look = self._look.again(self._local)
+        for file in self._look.files:
+            path = file.relative
+            if path in so_far.arrived or path in so_far.failed or self._stored.get(path) == file.signature:
+                continue
+            if self._in_order and so_far.failed:
+                so_far.failed[path] = f"it waits for {next(iter(so_far.failed))}, which is older"
+            else:
+                yield file
+
+    def _copy(self, file: LocalFile, so_far: _Pass, *, may_have_grown: bool = False) -> bool:
+        """Copies a file; returns False if nothing was done because it has changed since it was looked at."""
         try:
             descriptor = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW)
         except FileNotFoundError:
-            return None
-        with os.fdopen(descriptor, "rb", buffering=0) as content:
-            before = _signature(content.fileno())
-            if self._stored.get(file.relative) == before:
-                return None
-            self._project.write_chunks(
-                f"{self._relative}/{stored_as}", _snapshot(content.fileno(), file, before), overwrite=True
-            )
-        if self._clock() - before.modified_ns / 1e9 > _SETTLED_SECONDS:
-            self._stored[file.relative] = before
-        return before.size
+            return True
+        except OSError as error:
+            so_far.failed[file.relative] = str(error)
+            return True
+        with os.fdopen(descriptor, "rb", buffering=0):
+            version = _signature(descriptor)
+            if version != file.signature and not (may_have_grown and file.signature.grew_to(version)):
+                return False
+            try:
+                self._store(file, descriptor, version)
+            except (OSError, HopyardError) as error:
+                so_far.failed[file.relative] = str(error)
+            else:
+                so_far.arrived[file.relative] = version.size
+        return True
+
+    def _store(self, file: LocalFile, descriptor: int, version: Signature) -> None:
+        path = f"{self._relative}/{self.stored_as(file.relative)}"
+        self._project.write_chunks(path, _snapshot(descriptor, file, version), overwrite=True)
+        if self._clock() - version.modified_ns / 1e9 > _SETTLED_SECONDS:
+            self._stored[file.relative] = version
 
 
-def _signature(descriptor: int) -> _Signature:
-    status = os.fstat(descriptor)
-    return _Signature(status.st_size, status.st_mtime_ns, status.st_ino)
+def _signature(descriptor: int) -> Signature:
+    return Signature.of(os.fstat(descriptor))
 
 
-def _snapshot(descriptor: int, file: LocalFile, before: _Signature) -> Iterator[bytes]:
+def _snapshot(descriptor: int, file: LocalFile, before: Signature) -> Iterator[bytes]:
     """Yields the bytes that a file had at first.
 
     Raises:
@@ -165,6 +200,5 @@ def _snapshot(descriptor: int, file: LocalFile, before: _Signature) -> Iterator[
         left -= len(chunk)
         yield chunk
     after = _signature(descriptor)
-    grew = after.size > before.size
-    if left or (after != before and not grew):
+    if left or (after != before and not before.grew_to(after)):
         raise StoreFailed(str(file.path), "it changed while it was copied")

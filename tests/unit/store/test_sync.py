@@ -1,5 +1,6 @@
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from hopyard.store import FolderSync, Project
 
 pytestmark = pytest.mark.unit
 
+CHECKPOINTS = 150
 LONG_AGO_NS = 1_000_000_000 * 10**9
 
 
@@ -192,6 +194,130 @@ def test_file_that_vanishes_meanwhile_arrives_whole(meddling: MeddlingProject, l
     meddling.meddle = file.unlink  # type: ignore[method-assign]
     assert FolderSync(meddling, local, "run").final().copied == ("state",)
     assert meddling.read("run/state") == b"content"
+
+
+# --- order ---
+
+
+class WatchedProject(Project):
+    """A project that calls `look` after each file that has arrived."""
+
+    look: Callable[[str], object] = staticmethod(lambda _: None)
+
+    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, overwrite: bool) -> None:
+        super().write_chunks(relative, iter(chunks), overwrite=overwrite)
+        self.look(relative)
+
+
+@pytest.fixture
+def watched() -> WatchedProject:
+    return WatchedProject(f"memory://{uuid4().hex}", "demo")
+
+
+def test_files_arrive_in_the_order_in_which_they_were_written(watched: WatchedProject, local: Path) -> None:
+    arrived: list[str] = []
+    watched.look = arrived.append
+    (local / "below").mkdir()
+    for age, name in ((1, "index"), (3, "z"), (2, "below/data"), (2, "a"), (0, "b")):
+        settled(local / name, b"", age=age)
+    report = FolderSync(watched, local, "run").sync()
+    assert report.copied == ("z", "a", "below/data", "index", "b")
+    assert arrived == [f"run/{name}" for name in report.copied]
+
+
+def test_an_index_that_moves_on_while_files_are_copied_waits_for_its_data(
+    watched: WatchedProject, local: Path
+) -> None:
+    sync = FolderSync(watched, local, "run")
+    settled(local / "data-1", b"1", age=2)
+    replace_file(local / "checkpoint", b"data-1")
+
+    def write_next(_: str) -> None:
+        watched.look = check_index(watched)
+        (local / "data-2").write_bytes(b"2")
+        replace_file(local / "checkpoint", b"data-2")
+
+    watched.look = write_next
+    report = sync.sync()
+    assert report.copied == ("data-1",)
+    assert [path for path, _ in report.failed] == ["checkpoint"]
+    assert sync.final().copied[-1] == "checkpoint"
+    assert watched.read("run/checkpoint") == b"data-2"
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_index_never_arrives_before_the_data_that_it_points_to(
+    watched: WatchedProject, local: Path, in_place: bool
+) -> None:
+    sync = FolderSync(watched, local, "run")
+    watched.look = check_index(watched)
+    (local / "data-000").write_bytes(b"larger than what points to it")
+    (local / "checkpoint").write_bytes(b"data-000")
+
+    def train() -> None:
+        for number in range(1, CHECKPOINTS):
+            name = f"data-{number:03d}"
+            (local / name).write_bytes(b"larger than what points to it")
+            if in_place:
+                with (local / "checkpoint").open("r+b", buffering=0) as index:
+                    index.write(name.encode())
+            else:
+                replace_file(local / "checkpoint", name.encode())
+
+    training = threading.Thread(target=train)
+    training.start()
+    while training.is_alive():
+        sync.sync()
+    training.join()
+    sync.final()
+    assert watched.read("run/checkpoint") == f"data-{CHECKPOINTS - 1:03d}".encode()
+
+
+class BusyFolder(type(Path())):  # type: ignore[misc]
+    """A folder in which a file grows whenever somebody looks."""
+
+    def resolve(self, strict: bool = False) -> Path:
+        append(Path(self) / "events", b"more,")
+        return Path(super().resolve(strict))
+
+
+def test_a_file_that_grows_at_every_look_arrives_all_the_same(project: Project, local: Path) -> None:
+    (local / "events").write_bytes(b"first,")
+    assert FolderSync(project, BusyFolder(local), "run").sync().copied == ("events",)
+    assert project.read("run/events") == b"first,more,more,"
+
+
+def test_nothing_newer_is_copied_than_a_file_that_failed_if_order_matters_most(
+    project: Project, local: Path
+) -> None:
+    project.mkdir("run/data")  # in the way
+    for age, name in ((3, "older"), (2, "data"), (1, "index")):
+        settled(local / name, b"", age=age)
+    sync = FolderSync(project, local, "run", in_order=True)
+    report = sync.sync()
+    assert report.copied == ("older",)
+    assert [path for path, _ in report.failed] == ["data", "index"]
+    assert dict(report.failed)["index"] == "it waits for data, which is older"
+    project.remove("run/data")
+    assert sync.final().copied == ("data", "index")
+
+
+def check_index(project: Project) -> Callable[[str], None]:
+    def check(_: str) -> None:
+        if project.exists("run/checkpoint"):
+            data = project.read("run/checkpoint").decode()
+            assert project.exists(f"run/{data}"), f"{data} is missing"
+
+    return check
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    fresh = path.with_name("fresh.tmp")
+    fresh.write_bytes(content)
+    fresh.replace(path)
+
+
+# --- failures ---
 
 
 def test_one_failing_file_does_not_hold_up_the_others(project: Project, local: Path) -> None:
