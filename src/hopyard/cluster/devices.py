@@ -26,10 +26,13 @@ class DeviceRequest:
     Attributes:
         gpus: How many. None leaves it to Spark: those that it gave to the task. 0 is none, wherever it runs.
         fraction: Share of one GPU, for nodes that use one together.
+        unscheduled: What "leaving it to Spark" means where Spark schedules no GPUs: that many of the machine's,
+            or all if it has fewer. None shows the node what the machine shows to every process.
     """
 
     gpus: int | None = None
     fraction: float | None = None
+    unscheduled: int | None = None
 
     def __post_init__(self) -> None:
         if self.gpus is not None and (type(self.gpus) is not int or self.gpus < 0):
@@ -74,18 +77,29 @@ def claim(
         yield {VISIBLE: ""}
     elif given is not None:
         yield _of_task(request, given, environ) | _memory(request, environ)
-    elif request.count is None:
+    elif request.count is None and request.unscheduled is None:
         yield {}  # what this machine and its administrator show to every process
     else:
-        gpus = _candidates(request.count, environ)
-        folder = Path(environ.get(LEASE_FOLDER, DEFAULT_LEASE_FOLDER))
-        share = 1.0 if request.fraction is None else float(request.fraction)
-        with lease_gpus(
-            gpus, request.count, fraction=share, folder=folder, wait_seconds=wait_seconds
-        ) as leased:
-            # These numbers are those of nvidia-smi, which CUDA uses only if told so.
-            shown = {VISIBLE: ",".join(str(gpu.index) for gpu in leased), ORDER: "PCI_BUS_ID"}
-            yield shown | _memory(request, environ)
+        with _leased(request, environ, wait_seconds) as variables:
+            yield variables
+
+
+@contextmanager
+def _leased(
+    request: DeviceRequest, environ: Mapping[str, str], wait_seconds: float
+) -> Iterator[dict[str, str]]:
+    """Gives the variables that show GPUs of this machine, while they are leased."""
+    gpus = _candidates(request.count or 0, environ)
+    wanted = request.count or min(len(gpus), request.unscheduled or 0)
+    if not wanted:
+        yield {VISIBLE: ""}
+        return
+    folder = Path(environ.get(LEASE_FOLDER, DEFAULT_LEASE_FOLDER))
+    share = 1.0 if request.fraction is None else float(request.fraction)
+    with lease_gpus(gpus, wanted, fraction=share, folder=folder, wait_seconds=wait_seconds) as leased:
+        # These numbers are those of nvidia-smi, which CUDA uses only if told so.
+        shown = {VISIBLE: ",".join(str(gpu.index) for gpu in leased), ORDER: "PCI_BUS_ID"}
+        yield shown | _memory(request, environ)
 
 
 def _of_task(request: DeviceRequest, given: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -35,6 +35,21 @@ def test_fraction_of_anything_but_one_gpu_is_refused(gpus):
         DeviceRequest(gpus=gpus, fraction=0.5)
 
 
+def test_node_that_leaves_it_to_spark_may_lease_a_gpu_where_spark_schedules_none(machine):
+    environ = machine(2)
+    request = DeviceRequest(unscheduled=1)
+    with (
+        claim(request, given=None, environ=environ) as first,
+        claim(request, given=None, environ=environ) as second,
+    ):
+        assert {first["CUDA_VISIBLE_DEVICES"], second["CUDA_VISIBLE_DEVICES"]} == {"0", "1"}
+
+
+def test_node_that_leaves_it_to_spark_does_without_gpu_on_a_machine_that_has_none(machine):
+    with claim(DeviceRequest(unscheduled=1), given=None, environ=machine(0)) as variables:
+        assert variables == {"CUDA_VISIBLE_DEVICES": ""}
+
+
 @pytest.mark.parametrize("given", [None, [], ["0", "1"]])
 def test_node_that_wants_no_gpu_sees_none(given, machine):
     assert shown(0, given=given, environ=machine(2)) == {"CUDA_VISIBLE_DEVICES": ""}
