@@ -24,6 +24,7 @@ SLEEPS_ALLOWED = {
     "src/hopyard/testing/mini_hdfs.py": "asks a foreign server whether it is up, with a deadline",
     "src/hopyard/testing/processes.py": "looks whether foreign processes are gone, with a deadline",
     "src/hopyard/testing/s3_server.py": "asks a foreign server whether it is up, with a deadline",
+    "src/hopyard/testing/standalone.py": "asks a foreign server whether it is up, with a deadline",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.plan import Plan
-from hopyard.cluster.spark import RunNodes
+from hopyard.cluster.spark_job import RunNodes
 from hopyard.store import Project
 from hopyard.tracking import RunId
 
@@ -29,7 +29,7 @@ SHIPS = {
 def run_nodes(payload: bytes) -> RunNodes:
     task = NodeTask(
         node=Plan.of(1).nodes[0],
-        size=1,
+        plan=Plan.of(1),
         run_id=RunId(app_id="application-1", kind="launcher", number=1),
         project=Project.open(),
         payload=payload,
