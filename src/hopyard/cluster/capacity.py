@@ -89,6 +89,7 @@ class SparkSettings:
         cores_max: Most cores in all; counts on standalone masters only.
         dynamic: Whether Spark starts and ends executors as tasks come and go.
         max_executors: Most executors if `dynamic`.
+        speculation: Whether Spark starts slow tasks a second time; it never does in barrier stages.
     """
 
     master: str
@@ -101,6 +102,7 @@ class SparkSettings:
     cores_max: int | None = None
     dynamic: bool = False
     max_executors: int | None = None
+    speculation: bool = False
 
     @classmethod
     def of(cls, conf: Mapping[str, str], *, processors: int = 1) -> Self:
@@ -127,8 +129,9 @@ class SparkSettings:
             task_cpus=Decimal(conf.get("spark.task.cpus", "1")),
             task_gpus=float(conf.get("spark.task.resource.gpu.amount", "0")),
             cores_max=_whole(conf.get("spark.cores.max")),
-            dynamic=conf.get("spark.dynamicAllocation.enabled", "false").lower() == "true" and not local,
+            dynamic=_is_true(conf.get("spark.dynamicAllocation.enabled")) and not local,
             max_executors=None if most == _UNLIMITED else most,
+            speculation=_is_true(conf.get("spark.speculation")),
         )
 
     @property
@@ -199,6 +202,10 @@ def _gpus(executor: Any) -> int:
 
 def _whole(text: str | None) -> int | None:
     return None if text is None else int(text)
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.lower() == "true"
 
 
 def _counted(number: int, noun: str) -> str:

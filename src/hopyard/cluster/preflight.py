@@ -86,10 +86,13 @@ def await_room(
 
 def uses_barrier(context: SparkContext) -> bool:
     """Returns whether Spark accepts barrier stages, whose tasks start together or not at all."""
-    dynamic = settings_of(context).dynamic
-    if dynamic:
-        LOG.info("no barrier stage: Spark refuses them with spark.dynamicAllocation.enabled=true")
-    return not dynamic
+    settings = settings_of(context)
+    if not settings.dynamic:
+        return True
+    LOG.info("no barrier stage: Spark refuses them with spark.dynamicAllocation.enabled=true")
+    if settings.speculation:
+        LOG.warning("spark.speculation=true lets Spark start a node a second time; set it to false")
+    return False
 
 
 def _at_best(needs: Needs, coming: Forecast) -> Shortage | None:

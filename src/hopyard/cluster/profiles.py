@@ -7,7 +7,7 @@ small nodes can share one. Spark lets a stage ask for its own amount by a resour
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hopyard.cluster.capacity import SparkSettings, settings_of
 
@@ -43,34 +43,32 @@ def profile_for(context: SparkContext, gpus: float | None) -> ResourceProfile | 
         _tell_if_ignored(settings, gpus)
         return None
     manager = context._jsc.sc().resourceProfileManager()  # noqa: SLF001
-    made = _build(context, manager.defaultResourceProfile(), amount, dynamic=settings.dynamic)
-    known = manager.getEquivalentProfile(made)
-    return ResourceProfile(_java_resource_profile=known.get() if known.isDefined() else made)
+    default = ResourceProfile(_java_resource_profile=manager.defaultResourceProfile())
+    made = _changed(default, amount, dynamic=settings.dynamic)
+    known = manager.getEquivalentProfile(made._java_resource_profile)  # noqa: SLF001
+    return ResourceProfile(_java_resource_profile=known.get()) if known.isDefined() else made
 
 
-def _build(context: SparkContext, default: Any, gpus: float, *, dynamic: bool) -> Any:
+def _changed(default: ResourceProfile, gpus: float, *, dynamic: bool) -> ResourceProfile:
     """Returns the session's profile with another amount of GPUs for each task."""
-    java: Any = context._jvm  # noqa: SLF001 (pyspark's door to the JVM)
-    resource = java.org.apache.spark.resource
-    tasks = _without_gpus(resource.TaskResourceRequests(), default.taskResourcesJMap())
+    from pyspark.resource import (
+        ExecutorResourceRequests,
+        ResourceProfileBuilder,
+        TaskResourceRequest,
+        TaskResourceRequests,
+    )
+
+    tasks = {name: request for name, request in default.taskResources.items() if name != _GPU}
     if gpus:
-        tasks.resource(_GPU, gpus)
-    builder = resource.ResourceProfileBuilder().require(tasks)
+        tasks[_GPU] = TaskResourceRequest(_GPU, gpus)
+    builder = ResourceProfileBuilder().require(TaskResourceRequests(_requests=tasks))
     if dynamic:
-        # Without executors of its own kind, such a stage would get some that have no GPU at all.
-        executors = _without_gpus(resource.ExecutorResourceRequests(), default.executorResourcesJMap())
-        if gpus:
-            executors.addRequest(default.executorResourcesJMap()[_GPU])
-        builder.require(executors)
-    return builder.build()
-
-
-def _without_gpus(requests: Any, given: Any) -> Any:
-    """Adds what is given to requests, except for GPUs."""
-    for name in given:
-        if name != _GPU:
-            requests.addRequest(given[name])
-    return requests
+        # Such a stage gets executors of its own; unless told, Spark would start them without GPUs.
+        executors = {
+            name: request for name, request in default.executorResources.items() if gpus or name != _GPU
+        }
+        builder.require(ExecutorResourceRequests(_requests=executors))
+    return builder.build
 
 
 def _tell_if_ignored(settings: SparkSettings, gpus: float | None) -> None:

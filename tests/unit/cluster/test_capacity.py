@@ -98,6 +98,11 @@ def test_dynamic_allocation_is_off_for_threads() -> None:
     assert not settings("local[2]", dynamicAllocation__enabled="true").dynamic
 
 
+def test_speculation_is_off_unless_it_is_set() -> None:
+    assert not settings().speculation
+    assert settings(speculation="true").speculation
+
+
 def test_the_largest_number_of_executors_means_no_limit() -> None:
     assert settings(dynamicAllocation__maxExecutors="2147483647").max_executors is None
 

@@ -1,0 +1,241 @@
+"""The preflight and the profiles on Sparks of every kind that one machine can have.
+
+A process has one Spark at a time, so each of these has a driver process of its own, which prints what it
+found as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopyard.testing.standalone import StandaloneSpark
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+PRELUDE = """
+    import json, os, sys, tempfile, time
+    from pyspark import BarrierTaskContext, InheritableThread, SparkConf, SparkContext, TaskContext
+    from hopyard import local_spark
+    from hopyard.cluster.capacity import arrived, settings_of, slots
+    from hopyard.cluster.preflight import Demand, preflight, uses_barrier
+    from hopyard.cluster.profiles import profile_for
+    from hopyard.errors import NotEnoughSlots
+
+    QUICK = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+    def tell(**found):
+        print(json.dumps(found), flush=True)
+
+    def flight(context, *demands, **options):
+        started = time.monotonic()
+        try:
+            preflight(context, [Demand(nodes=nodes, gpus=gpus) for nodes, gpus in demands], **options)
+            refused = None
+        except NotEnoughSlots as error:
+            refused = str(error)
+        return {"refused": refused, "seconds": time.monotonic() - started}
+
+    def counts(context, *amounts):
+        # ours beside those of Spark itself
+        java, settings, found = context._jsc.sc(), settings_of(context), []
+        manager = java.resourceProfileManager()
+        for gpus in amounts:
+            profile = profile_for(context, gpus)
+            java_profile = profile._java_resource_profile if profile else manager.defaultResourceProfile()
+            manager.addResourceProfile(java_profile)
+            ours = slots(arrived(context), settings.task_cpus, settings.gpus_of_task(gpus))
+            found.append((ours, java.maxNumConcurrentTasks(java_profile)))
+        return found
+
+    def gpus_of_task(rows):
+        context = TaskContext.get()
+        return [list(context.resources()["gpu"].addresses) if "gpu" in context.resources() else None]
+
+    def meet(rows):
+        BarrierTaskContext.get().barrier()
+        return gpus_of_task(rows)
+
+    def meet_others(folder, number):
+        # holds a slot until so many tasks have come, of whatever stage
+        def meet_them(rows):
+            tempfile.mkstemp(dir=folder)
+            deadline = time.monotonic() + 60
+            while len(os.listdir(folder)) < number and time.monotonic() < deadline:
+                time.sleep(0.05)
+            return [(len(os.listdir(folder)), *gpus_of_task(rows))]
+        return meet_them
+
+    def stage(context, tasks, gpus):
+        rows, profile = context.parallelize(range(tasks), tasks), profile_for(context, gpus)
+        return rows if profile is None else rows.withResources(profile)
+"""
+
+
+def told_by(folder: Path, program: str, *arguments: str) -> list[dict[str, Any]]:
+    """Runs a driver program and returns what it told."""
+    script = folder / "driver.py"
+    script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(program))
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        cwd=folder,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def gpu_script(tmp_path: Path) -> Path:
+    """A discovery script that finds two pretended GPUs."""
+    script = tmp_path / "gpus.sh"
+    script.write_text('#!/bin/sh\necho \'{"name": "gpu", "addresses": ["0", "1"]}\'\n')
+    script.chmod(0o700)
+    return script
+
+
+def test_threads_of_a_local_master_are_slots_and_take_barrier_stages(tmp_path: Path) -> None:
+    program = """
+        # Spark itself ignores this setting on a local master
+        conf = {"spark.ui.enabled": "false", "spark.dynamicAllocation.enabled": "true"}
+        context = SparkContext(conf=SparkConf().setMaster("local[2]").setAppName("x").setAll(conf.items()))
+        tell(two=flight(context, (2, 1)), three=flight(context, (3, None)), counts=counts(context, None))
+        tell(barrier=uses_barrier(context), met=stage(context, 2, 1).barrier().mapPartitions(meet).collect())
+    """
+    first, second = told_by(tmp_path, program)
+    assert first["two"]["refused"] is None
+    assert "needs 3 slots, this Spark has 2 (master local[2]" in first["three"]["refused"]
+    assert first["counts"] == [[2, 2]]
+    assert second == {"barrier": True, "met": [None, None]}
+
+
+def test_tasks_that_take_two_cores_halve_the_slots_of_an_embedded_cluster(tmp_path: Path) -> None:
+    program = """
+        with local_spark(executors=1, cores=3, memory="512m", conf={**QUICK, "spark.task.cpus": "2"}) as spark:
+            context = spark.sparkContext
+            tell(one=flight(context, (1, None)), two=flight(context, (2, None)), counts=counts(context, None))
+    """
+    (found,) = told_by(tmp_path, program)
+    assert found["one"]["refused"] is None
+    assert (
+        "needs 2 slots, this Spark has 1 (1 executor x 3 cores, spark.task.cpus=2)" in found["two"]["refused"]
+    )
+    assert found["counts"] == [[1, 1]]
+
+
+def test_nodes_with_a_gpu_a_share_and_none_run_on_the_same_executors(
+    tmp_path: Path, gpu_script: Path
+) -> None:
+    program = """
+        gpus = {"gpus": 1, "gpu_discovery_script": sys.argv[1]}
+        with local_spark(executors=2, cores=2, memory="512m", conf=QUICK, **gpus) as spark:
+            context = spark.sparkContext
+            tell(
+                counts=counts(context, None, 0, 0.1, 0.5, 0.6, 1),
+                default=[profile_for(context, None) is None, profile_for(context, 1) is None],
+                again=profile_for(context, 0.5).id == profile_for(context, 0.5).id,
+                fits=flight(context, (2, 1), (2, 0)),
+                too_many=flight(context, (2, 1), (3, 0)),
+                too_many_gpus=flight(context, (3, 1), (1, 0)),
+                too_large=flight(context, (1, 2)),
+            )
+            tell(shares=stage(context, 4, 0.5).barrier().mapPartitions(meet).collect())
+            found, folder = {}, tempfile.mkdtemp(dir=".")
+            task = meet_others(os.path.abspath(folder), 4)
+
+            def run(tasks, gpus):
+                found[gpus] = stage(context, tasks, gpus).barrier().mapPartitions(task).collect()
+
+            jobs = [InheritableThread(target=run, args=kind, session=None) for kind in [(2, 1), (2, 0)]]
+            for job in jobs:
+                job.start()
+            for job in jobs:
+                job.join()
+            tell(with_gpu=found[1], without=found[0])
+    """
+    plans, shares, mixed = told_by(tmp_path, program, str(gpu_script))
+    assert plans["counts"] == [[2, 2], [4, 4], [4, 4], [4, 4], [2, 2], [2, 2]]
+    assert plans["default"] == [True, True]
+    assert plans["again"]
+    assert plans["fits"]["refused"] is None
+    assert (
+        "needs 5 slots (2 with 1 GPU), this Spark has 4 (2 executors x 2 cores and 1 GPU"
+        in (plans["too_many"]["refused"])
+    )
+    assert "needs 3 slots with 1 GPU each, this Spark has 2" in plans["too_many_gpus"]["refused"]
+    assert "needs 1 slot with 2 GPUs, this Spark has 0" in plans["too_large"]["refused"]
+    assert sorted(shares["shares"]) == [["0"], ["0"], ["1"], ["1"]]
+    assert sorted(mixed["with_gpu"]) == [[4, ["0"]], [4, ["1"]]]
+    assert mixed["without"] == [[4, None], [4, None]]
+
+
+def test_dynamic_allocation_starts_executors_for_each_kind_of_node(tmp_path: Path, gpu_script: Path) -> None:
+    program = """
+        dynamic = {
+            "spark.dynamicAllocation.enabled": "true",
+            "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+            "spark.dynamicAllocation.maxExecutors": "2",
+            "spark.dynamicAllocation.executorIdleTimeout": "1s",
+            "spark.executor.cores": "1",
+        }
+        gpus = {"gpus": 1, "gpu_discovery_script": sys.argv[1]}
+        with local_spark(executors=2, memory="512m", conf={**QUICK, **dynamic}, **gpus) as spark:
+            context = spark.sparkContext
+            tell(
+                barrier=uses_barrier(context),
+                fits=flight(context, (2, 0.5)),
+                kinds=flight(context, (2, 0.5), (2, 0)),
+                too_many=flight(context, (3, 0.5)),
+            )
+            tell(
+                shares=stage(context, 2, 0.5).mapPartitions(gpus_of_task).collect(),
+                memory=profile_for(context, 0.5).executorResources["memory"].amount,
+                none=stage(context, 1, 0).mapPartitions(gpus_of_task).collect(),
+                rounded=profile_for(context, 0.8) is None,
+            )
+            try:
+                stage(context, 1, None).barrier().mapPartitions(meet).collect()
+            except Exception as error:
+                tell(refusal=str(error))
+    """
+    plans, stages, barrier = told_by(tmp_path, program, str(gpu_script))
+    assert plans["barrier"] is False
+    assert plans["fits"]["refused"] is None
+    assert plans["kinds"]["refused"] is None
+    assert "raise spark.dynamicAllocation.maxExecutors (now 2)" in plans["too_many"]["refused"]
+    assert {address for addresses in stages["shares"] for address in addresses} <= {"0", "1"}
+    assert stages["memory"] == 512
+    assert stages["none"] == [None]
+    assert stages["rounded"]
+    assert "Barrier execution mode does not support dynamic resource allocation" in barrier["refusal"]
+
+
+def test_executors_of_a_standalone_cluster_are_awaited_for_some_seconds(tmp_path: Path) -> None:
+    program = """
+        conf = {
+            "spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.cores.max": "4",
+            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **QUICK,
+        }
+        context = SparkContext(conf=SparkConf().setMaster(sys.argv[1]).setAppName("x").setAll(conf.items()))
+        # an executor takes seconds to start: it is not there yet
+        tell(one=flight(context, (1, None), settle_seconds=60))
+        tell(two=flight(context, (2, None), settle_seconds=2), five=flight(context, (5, None)))
+        context.stop()
+    """
+    with StandaloneSpark(workers=1) as cluster:
+        one, more = told_by(tmp_path, program, cluster.url)
+    assert one["one"]["refused"] is None
+    assert "needs 2 slots, this Spark has 1 (1 executor x 1 core came within 2 s" in more["two"]["refused"]
+    assert 2 <= more["two"]["seconds"] < 4
+    assert "needs 5 slots, this Spark has 4 (spark.cores.max=4" in more["five"]["refused"]
+    assert more["five"]["seconds"] < 1
