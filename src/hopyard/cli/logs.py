@@ -1,14 +1,24 @@
-"""`hopyard logs`: what a node of a run printed, afterwards or as it happens."""
+"""`hopyard logs`: what the nodes of a run printed, afterwards or as it happens."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from hopyard.tracking import NodeLine, RunReader, RunRecord
+
+# Neighbours differ, and none is the red of errors.
+COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
 
 
 def logs(
@@ -18,18 +28,103 @@ def logs(
         str, typer.Argument(metavar="RUN", help="'last', an id, the end of an id, or a name.")
     ] = "last",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
-    node: Annotated[int, typer.Option(min=0, metavar="N", help="Which node's log: its rank.")] = 0,
+    node: Annotated[
+        list[int] | None,
+        typer.Option(min=0, metavar="N", help="Whose log: a rank, 0 if not given. May be repeated."),
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="The logs of all nodes.")] = False,
+    tail: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each node so far.")
+    ] = None,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="K", help="Only one start of the nodes: 0 is the first. All if not given."
+        ),
+    ] = None,
 ) -> None:
-    """Print the log of a run."""
+    """Print the logs of a run."""
     from hopyard.tracking import find_run
 
     reader = find_run(Settings.of(context).open_project(), run)
-    nodes = reader.record().nodes
-    if node >= nodes:
-        known = "only node 0" if nodes == 1 else f"nodes 0 to {nodes - 1}"
-        raise typer.BadParameter(f"run {reader.id} has {known}", param_hint="--node")
-    lines = reader.follow(node) if follow else reader.log(node)
-    if not console.stream(lines):
-        console.note(f"Node {node} of run {reader.id} has printed nothing.")
+    record = reader.record()
+    ranks = range(record.nodes) if everyone else tuple(dict.fromkeys(node or [0]))
+    check_there(record, ranks, attempt)
     if follow:
-        console.note(f"Run {reader.id} is {reader.state(time.time()).value}.")
+        lines = reader.follow_nodes(ranks, attempt=attempt, tail=tail)
+    else:
+        lines = written(reader, ranks, attempt=attempt, tail=tail)
+    count: Counter[int] = Counter()
+    console.stream(labelled(lines, labels(record, ranks), count))
+    silent = [rank for rank in ranks if not count[rank]]
+    if silent and tail != 0:
+        console.note(f"{nodes_text(silent)} of run {reader.id} printed nothing.")
+    if follow:
+        console.note(end_text(reader, attempt))
+
+
+def check_there(record: RunRecord, ranks: Iterable[int], attempt: int | None) -> None:
+    """Checks that a run has these nodes and this attempt.
+
+    Raises:
+        BadParameter: It has not.
+    """
+    if any(rank >= record.nodes for rank in ranks):
+        known = "only node 0" if record.nodes == 1 else f"nodes 0 to {record.nodes - 1}"
+        raise typer.BadParameter(f"run {record.id} has {known}", param_hint="--node")
+    if attempt is not None and attempt >= record.attempts:
+        known = "only attempt 0" if record.attempts == 1 else f"attempts 0 to {record.attempts - 1}"
+        raise typer.BadParameter(f"run {record.id} has {known}", param_hint="--attempt")
+
+
+def written(
+    reader: RunReader, ranks: Iterable[int], *, attempt: int | None, tail: int | None
+) -> Iterator[NodeLine]:
+    """Yields what nodes have printed so far, one after the other."""
+    from hopyard.tracking import NodeLine
+
+    for rank in ranks:
+        for text in reader.log(rank, attempt=attempt, tail=tail):
+            yield NodeLine(rank=rank, text=text)
+
+
+def labels(record: RunRecord, ranks: Sequence[int]) -> Mapping[int, str]:
+    """Returns what stands before the lines of each node: nothing if there is but one, else role and rank."""
+    if len(ranks) == 1:
+        return {ranks[0]: ""}
+    roles = record.roles or ("node",) * record.nodes
+    return {rank: painted(f"[{roles[rank]} {rank}] ", COLOURS[rank % len(COLOURS)]) for rank in ranks}
+
+
+def painted(text: str, colour: str) -> str:
+    """Returns the text as the terminal shows it in a colour; just the text where there is no terminal."""
+    terminal = console.terminal()
+    if terminal is None:
+        return text
+    with terminal.capture() as capture:
+        terminal.print(text, style=colour, end="")
+    return capture.get()
+
+
+def labelled(lines: Iterable[NodeLine], before: Mapping[int, str], count: Counter[int]) -> Iterator[str]:
+    """Yields lines with their node's label before them, and counts those of each node."""
+    on_terminal = console.terminal() is not None
+    for line in lines:
+        count[line.rank] += 1
+        label = before[line.rank]
+        # A progress bar goes back to the start of the line, where the label is.
+        text = line.text.replace("\r", f"\r{label}") if on_terminal else line.text
+        yield f"{label}{text}"
+
+
+def nodes_text(ranks: Sequence[int]) -> str:
+    """Returns how to speak of some nodes."""
+    return f"Node{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+
+
+def end_text(reader: RunReader, attempt: int | None) -> str:
+    """Returns why there is nothing more to follow."""
+    record = reader.record()
+    if attempt is not None and attempt < len(record.restarts):
+        return f"Attempt {attempt} of run {reader.id} ended: {first_line(record.restarts[attempt])}"
+    return f"Run {reader.id} is {record.state_at(time.time()).value}."

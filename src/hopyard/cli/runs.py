@@ -73,10 +73,21 @@ def row(record: RunRecord, metrics: Iterable[MetricPoint], *, now: float) -> tup
         str(record.nodes),
         local_time(record.started),
         duration(until - record.started),
+        last_news(record, metrics),
+    )
+
+
+def last_news(record: RunRecord, metrics: Iterable[MetricPoint]) -> str:
+    """Returns what went wrong or was reported last, and how often the nodes were started if more than once."""
+    news = (
         first_line(record.error)
         if record.error
-        else f"{last_metrics(metrics)} {tensorboard_of(record)}".strip(),
+        else f"{last_metrics(metrics)} {tensorboard_of(record)}".strip()
     )
+    if record.attempts == 1:
+        return news
+    attempts = f"{record.attempts} attempts"
+    return f"{attempts}: {news}" if news else attempts
 
 
 def tensorboard_of(record: RunRecord) -> str:
@@ -91,10 +102,14 @@ def first_line(text: str) -> str:
 
 
 def last_metrics(points: Iterable[MetricPoint]) -> str:
-    """Returns the newest value of each metric of the chief."""
+    """Returns the newest value of each metric of the chief: of its last attempt, that of the highest step."""
     newest: dict[str, MetricPoint] = {}
     for point in points:
         before = newest.get(point.name)
-        if point.rank == 0 and (before is None or point.step >= before.step):
+        if point.rank == 0 and (before is None or _when(point) >= _when(before)):
             newest[point.name] = point
     return " ".join(f"{name}={number(point.value)}" for name, point in sorted(newest.items()))
+
+
+def _when(point: MetricPoint) -> tuple[int, int]:
+    return point.attempt, point.step

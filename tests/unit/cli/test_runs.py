@@ -10,7 +10,7 @@ from hopyard import launch
 from hopyard.cli.runs import last_metrics
 from hopyard.errors import NodeFailed
 from hopyard.store import Project
-from hopyard.tracking import MetricPoint, RunState, RunWriter
+from hopyard.tracking import MetricPoint, NodeWriter, RunState, RunWriter
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]
@@ -103,6 +103,34 @@ def test_an_ended_run_shows_how_long_it_took(project: Project, command: Command)
     )
     run.finish(RunState.FINISHED)
     assert "3m05s" in command("runs").stdout
+
+
+def test_a_run_that_was_started_again_tells_how_often(project: Project, command: Command) -> None:
+    run = begin(project, "again", at=time.time())
+    with NodeWriter(project, run.id, 0) as node:
+        node.metric(MetricPoint(name="loss", step=9, value=0.25, time=0.0))
+    assert command("runs").stdout.splitlines()[1].endswith("  loss=0.25")
+    run.restarted(1, "node 1 failed")
+    assert command("runs").stdout.splitlines()[1].endswith("  2 attempts: loss=0.25")
+    with NodeWriter(project, run.id, 0, attempt=1) as node:
+        node.metric(MetricPoint(name="loss", step=1, value=0.5, time=0.0))
+    run.restarted(2, "node 1 failed")
+    assert command("runs").stdout.splitlines()[1].endswith("  3 attempts: loss=0.5")
+    run.finish(RunState.FAILED, error="node 1 failed\nagain")
+    assert command("runs").stdout.splitlines()[1].endswith("  3 attempts: node 1 failed")
+
+
+def test_attempts_are_told_though_nothing_was_reported(project: Project, command: Command) -> None:
+    begin(project, "again", at=time.time()).restarted(1, "node 1 failed")
+    assert command("runs").stdout.splitlines()[1].endswith("  2 attempts")
+
+
+def test_a_point_of_a_later_attempt_is_newer_than_those_of_higher_steps_before() -> None:
+    points = [
+        MetricPoint(name="loss", step=1, value=0.5, time=0.0, attempt=1),
+        MetricPoint(name="loss", step=9, value=0.25, time=0.0),
+    ]
+    assert last_metrics(points) == "loss=0.5"
 
 
 def test_the_last_metric_is_that_of_the_highest_step_of_the_chief() -> None:
