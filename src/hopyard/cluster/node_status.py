@@ -47,13 +47,28 @@ class Sign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """A node as the driver knows it at one moment."""
+    """A node as the driver knows it at one moment.
+
+    Attributes:
+        rank: Its number among all.
+        role: ``chief``, ``worker``, ``ps`` or ``evaluator``.
+        phase: Where it is in its life.
+        host: Name of the machine that it runs on.
+        address: Where the other nodes reach it, as ``host:port``; empty before it has arrived.
+        step: The last step that it reported.
+        metrics: The last value of each metric.
+        silent_seconds: Time since its last heartbeat.
+        idle_seconds: Time since it last printed or reported anything.
+        notes: Addresses of servers beside it, such as its TensorBoard.
+    """
 
     rank: int
     role: str
     phase: Phase
     host: str = ""
+    address: str = ""
     step: int | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     silent_seconds: float = 0.0
+    idle_seconds: float = 0.0
     notes: Mapping[str, str] = field(default_factory=dict)
