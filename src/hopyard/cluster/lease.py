@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from hopyard.cluster.members import Members
@@ -23,6 +23,7 @@ RETRY_SECONDS = 1.0
 REGISTER = "register"
 HEARTBEAT = "heartbeat"
 ENDED = "ended"
+LONGEST_TEXT = 20_000
 _OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
 
 
@@ -55,6 +56,7 @@ class Lease:
         life: What tells this process from another one that was started as the same node.
         seconds: How long the driver may be out of reach.
         holder: Who obeys; it is told again with every renewal.
+        retry_seconds: When to call again a driver that did not answer.
         clock: Seconds that only grow.
     """
 
@@ -66,6 +68,7 @@ class Lease:
         life: str,
         seconds: float,
         holder: Holder,
+        retry_seconds: float = RETRY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._link = link
@@ -73,6 +76,7 @@ class Lease:
         self._life = life
         self._seconds = seconds
         self._holder = holder
+        self._retry_seconds = retry_seconds
         self._clock = clock
         self._heard = clock()
         self._over = threading.Event()
@@ -101,9 +105,10 @@ class Lease:
 
     def tell(self, record: NodeOutcome) -> None:
         """Tells the driver how the node ended."""
+        told = encode_line(_bounded(record)).decode()
         try:
             last = _sign_message(self._holder.sign())
-            self._link.call(ENDED, {"rank": self._rank, "record": encode_line(record).decode(), **last})
+            self._link.call(ENDED, {"rank": self._rank, "life": self._life, "record": told, **last})
         except _OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
             LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
@@ -117,11 +122,19 @@ class Lease:
         self._thread.join()
 
     def _renew(self) -> None:
+        try:
+            self._renew_until_over()
+        except Exception as error:
+            # the edge of a thread: a node that nobody hears would be taken for lost, for no reason to be seen
+            LOG.exception("the lease of node %d could not be renewed", self._rank)
+            self._holder.stop(f"its lease could not be renewed ({type(error).__name__}: {error})")
+
+    def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
             answer = self._ask(HEARTBEAT, {"rank": self._rank, **_sign_message(self._holder.sign())})
             if answer is None:
-                wait = RETRY_SECONDS
+                wait = self._retry_seconds
                 continue
             self._heed(answer)
             wait = _seconds(answer["again"])
@@ -160,6 +173,13 @@ def parse_sign(message: Mapping[str, Json]) -> Sign:
         lines=tuple(str(line) for line in _list(message["lines"])),
         notes={name: str(value) for name, value in _object(message["notes"]).items()},
     )
+
+
+def _bounded(record: NodeOutcome) -> NodeOutcome:
+    """Returns a record that fits into a message; the whole one travels with the node's outcome."""
+    message = None if record.message is None else record.message[:LONGEST_TEXT]
+    trace = None if record.traceback is None else record.traceback[-LONGEST_TEXT:]
+    return replace(record, message=message, traceback=trace)
 
 
 def _sign_message(sign: Sign) -> dict[str, Any]:

@@ -20,6 +20,7 @@ LEAST_BEAT_SECONDS = 0.2
 CALLS_PER_SECOND = 1000  # what the driver's end of the wire takes on one core with room to spare
 QUIET_BEATS = 5
 LEAST_QUIET_SECONDS = 2.0
+LONGEST_LOOK_SECONDS = 5.0  # between two looks at the clock, unless this process was held up
 LOST = "its executor was lost (see Spark's log; often the memory limit)"
 
 
@@ -90,6 +91,7 @@ class Rendezvous:
         self._poll_seconds = max(LEAST_POLL_SECONDS, 2 * plan.size / CALLS_PER_SECOND)
         self._quiet_seconds = max(LEAST_QUIET_SECONDS, QUIET_BEATS * self._beat_seconds)
         self._began = now
+        self._looked = now
         self._map: Members | None = None
         self._stop: str | None = None
         self._suspected = False
@@ -107,6 +109,8 @@ class Rendezvous:
         lost = [rank for rank, member in self._members.items() if member.phase is Phase.LOST]
         if lost:
             return min(lost, key=lambda rank: self._members[rank].heard)
+        if self._culprit is not None and self._members[self._culprit].phase is Phase.FINISHED:
+            return None  # it had been silent for long, and came back
         return self._culprit
 
     @property
@@ -134,13 +138,9 @@ class Rendezvous:
     @property
     def lost(self) -> Mapping[int, str]:
         """The ranks of the nodes that vanished, and what is known of why."""
-        return {
-            rank: LOST
-            if self._suspected
-            else f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
-            for rank, member in self._members.items()
-            if member.phase is Phase.LOST
-        }
+        silence = f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
+        reason = LOST if self._suspected else silence
+        return {rank: reason for rank, member in self._members.items() if member.phase is Phase.LOST}
 
     def register(self, rank: int, *, life: str, address: str, host: str, now: float) -> Reply:
         """Takes note that a node has arrived and can be reached at an address."""
@@ -148,26 +148,33 @@ class Rendezvous:
         if member.life and member.life != life:
             self._came_twice(member, now)
             return Reply(again=self._poll_seconds, stop=f"node {rank} had been started before: {LOST}")
-        member.life, member.address, member.host, member.heard = life, address, host, now
         if member.phase is Phase.AWAITED:
+            member.life, member.address, member.host = life, address, host
             member.phase = Phase.ARRIVED
+        if member.is_here:
+            member.heard = now
         self._close_map()
         if self._map is not None and member.phase is Phase.ARRIVED:
             member.phase = Phase.RUNNING
         return self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
 
     def beat(self, rank: int, sign: Sign, *, now: float) -> Reply:
-        """Takes note that a node is alive."""
+        """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
         member = self._member(rank)
-        member.heard = now
-        member.sign = sign
+        if member.is_here:
+            member.heard = now
+            member.sign = sign
         return self._reply(member, self._beat_seconds)
 
-    def end(self, rank: int, record: NodeOutcome, sign: Sign) -> None:
+    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str, now: float) -> None:
         """Takes note that a node has ended, and of its last sign."""
         member = self._member(rank)
+        if member.life and member.life != life:
+            self._came_twice(member, now)
+            return
         if member.record is not None:
             return
+        member.life = life
         member.record = record
         member.sign = sign
         member.phase = Phase.of(record.state)
@@ -187,11 +194,12 @@ class Rendezvous:
 
     def tick(self, now: float) -> None:
         """Looks at the clock: who has been silent for too long, and which deadline has passed."""
+        self._excuse(now - self._looked - LONGEST_LOOK_SECONDS, now)
+        self._looked = now
         silence = self._quiet_seconds if self._suspected else self._patience.lease
-        for rank, member in self._members.items():
+        for member in self._members.values():
             if member.is_here and now - member.heard > silence:
-                member.phase = Phase.LOST
-                self._fail(rank, f"node {rank} was lost")
+                self._lose(member)
         if self._stop is None:
             self._check_arrival(now)
             self._check_progress(now)
@@ -204,9 +212,11 @@ class Rendezvous:
                 role=member.node.role.value,
                 phase=member.phase,
                 host=member.host,
+                address=member.address,
                 step=member.sign.step,
                 metrics=member.sign.metrics,
                 silent_seconds=now - member.heard if member.is_here else 0.0,
+                idle_seconds=member.sign.idle_seconds + now - member.heard if member.is_here else 0.0,
                 notes=member.sign.notes,
             )
             for rank, member in self._members.items()
@@ -221,9 +231,20 @@ class Rendezvous:
         """Spark started a node's task again, so the executor of the first one is gone; a training is not repeated."""
         self._suspected = True
         if member.is_here:
-            member.phase = Phase.LOST
-            self._fail(member.node.rank, f"node {member.node.rank} was lost")
+            self._lose(member)
             self.tick(now)
+
+    def _lose(self, member: _Member) -> None:
+        member.phase = Phase.LOST
+        self._fail(member.node.rank, f"node {member.node.rank} was lost")
+
+    def _excuse(self, asleep: float, now: float) -> None:
+        """Takes a time in which this process itself was held up (Ctrl-Z, say) for nobody's silence."""
+        if asleep > 0:
+            self._began += asleep
+            for member in self._members.values():
+                if member.is_here:
+                    member.heard = min(now, member.heard + asleep)
 
     def _close_map(self) -> None:
         if self._map is None and all(member.address for member in self._members.values()):
