@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from typer.testing import Result
@@ -63,6 +64,15 @@ def write(project: Project, run: RunWriter, rank: int, *lines: str, attempt: int
     with NodeWriter(project, run.id, rank, attempt) as node:
         for line in lines:
             node.log(line)
+
+
+@contextmanager
+def soon(action: Callable[[], None]) -> Iterator[None]:
+    """Lets something happen while the block runs."""
+    timer = threading.Timer(0.2, action)
+    timer.start()
+    yield
+    timer.join()
 
 
 def test_lines_of_several_nodes_carry_role_and_rank(project: Project, command: Command) -> None:
@@ -183,10 +193,8 @@ def test_following_ends_with_the_run_and_tells_its_state(project: Project, comma
         node.close()
         run.finish(RunState.FINISHED)
 
-    timer = threading.Timer(0.2, end)
-    timer.start()
-    result = command("logs", "last", "-f")
-    timer.join()
+    with soon(end):
+        result = command("logs", "last", "-f")
     assert result.stdout == "first\nsecond\n"
     assert "is FINISHED" in result.stderr
 
@@ -204,10 +212,8 @@ def test_following_all_nodes_shows_their_lines_as_they_come(project: Project, co
             node.close()
         run.finish(RunState.FAILED)
 
-    timer = threading.Timer(0.2, end)
-    timer.start()
-    result = command("logs", "--all", "--follow")
-    timer.join()
+    with soon(end):
+        result = command("logs", "--all", "--follow")
     labels = ["[chief 0]", "[worker 1]", "[ps 2]"]
     assert result.stdout.splitlines() == [
         f"{label} {text}" for text in ("first", "second") for label in labels

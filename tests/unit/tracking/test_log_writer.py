@@ -71,6 +71,13 @@ def node_with(project: Project, run_id, *texts: str) -> NodeWriter:
     return node
 
 
+def close_without_an_answer(moody: MoodyProject, node: NodeWriter) -> None:
+    moody.forgetful = True
+    with pytest.raises(StoreFailed):
+        node.close()
+    moody.forgetful = False
+
+
 def test_a_log_that_was_never_flushed_becomes_a_logfile_at_once(tmp_path: Path, begin):
     project = CountingProject(str(tmp_path), "demo")
     run_id = begin().id
@@ -119,10 +126,7 @@ def test_a_logfile_whose_answer_got_lost_is_no_stranger_to_the_next_close(
     node = node_with(moody, run_id, "one")
     if flushed:
         node.flush()
-    moody.forgetful = True
-    with pytest.raises(StoreFailed):
-        node.close()
-    moody.forgetful = False
+    close_without_an_answer(moody, node)
     node.close()
     assert lines(moody, run_id) == ["one"]
     assert files(moody, run_id) == ["logfile", "run.json"]
@@ -131,10 +135,7 @@ def test_a_logfile_whose_answer_got_lost_is_no_stranger_to_the_next_close(
 def test_lines_that_are_flushed_after_a_failed_close_do_not_come_twice(moody: MoodyProject, begin):
     run_id = begin().id
     node = node_with(moody, run_id, "one")
-    moody.forgetful = True
-    with pytest.raises(StoreFailed):
-        node.close()
-    moody.forgetful = False
+    close_without_an_answer(moody, node)
     node.flush()
     assert lines(moody, run_id) == ["one"]
     node.close()
