@@ -1,0 +1,375 @@
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.cluster.plan import Plan
+from hopyard.errors import StillRunning
+from hopyard.training.view import View
+
+from .terminal import Terminal
+
+pytestmark = pytest.mark.unit
+
+TITLE = "app/launcher/run.1"
+RUNNING = [
+    f"{TITLE}  0:00:00",
+    "node  role    host  state    step  metrics",
+    "   0  chief   a     running",
+    "   1  worker  a     running",
+]
+
+
+class Nodes:
+    """The nodes of a pretended run, and a count of the looks at them."""
+
+    def __init__(self, plan: Plan, phase: Phase = Phase.RUNNING) -> None:
+        self._plan = plan
+        self.phase = phase
+        self.looks = threading.Semaphore(0)
+
+    def __call__(self) -> tuple[NodeStatus, ...]:
+        self.looks.release()
+        return tuple(
+            NodeStatus(rank=node.rank, role=node.role.value, phase=self.phase, host="a")
+            for node in self._plan.nodes
+        )
+
+    def await_looks(self, count: int) -> None:
+        for _ in range(count):
+            assert self.looks.acquire(timeout=10)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return Plan.of(2)
+
+
+@pytest.fixture
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Terminal]]:
+    """Opens the terminal that the test sits at; in the test, since pytest puts its own streams in place before."""
+    for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES", "NO_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with ExitStack() as stack:
+
+        def open_terminal() -> Terminal:
+            terminal = stack.enter_context(Terminal())
+            monkeypatch.setattr(sys, "stderr", terminal.stream)
+            monkeypatch.setattr(sys, "stdout", terminal.stream)
+            return terminal
+
+        yield open_terminal
+
+
+def quiet_view(plan: Plan, *, progress: bool | None = None, stream_logs: bool = True) -> View:
+    """A view for which no time passes, so that it shows the same again and again."""
+    return View(plan, progress=progress, stream_logs=stream_logs, clock=lambda: 0.0)
+
+
+def shows(text: str) -> Callable[[list[str]], bool]:
+    return lambda lines: any(text in line for line in lines)
+
+
+def test_a_terminal_shows_the_nodes_and_keeps_their_last_state(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    nodes = Nodes(plan)
+    with quiet_view(plan).showing(nodes, TITLE):
+        terminal.wait_until(shows("running"))
+        nodes.phase = Phase.FINISHED
+    terminal.check(
+        [
+            f"{TITLE}  0:00:00",
+            "node  role    host  state     step  metrics",
+            "   0  chief   a     finished",
+            "   1  worker  a     finished",
+        ]
+    )
+    assert terminal.received.count("\x1b[?25l") == terminal.received.count("\x1b[?25h")
+
+
+def test_a_table_that_grows_and_shrinks_leaves_no_line_behind(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    nodes = Nodes(plan, Phase.AWAITED)
+    with quiet_view(plan).showing(nodes, TITLE):
+        terminal.wait_until(shows("waiting for 2 of 2 nodes: chief 0, worker 1"))
+        nodes.phase = Phase.RUNNING
+        terminal.wait_until(shows("running"))
+    terminal.check(RUNNING)
+
+
+def test_output_of_nodes_appears_above_the_table(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    with view.showing(Nodes(plan), TITLE):
+        terminal.wait_until(shows("running"))
+        view.lines(1, ("one", "two"))
+        terminal.wait_until(shows("two"))
+        assert terminal.lines[:3] == ["[worker 1] one", "[worker 1] two", f"{TITLE}  0:00:00"]
+        view.lines(0, ("three",))
+    terminal.check(["[worker 1] one", "[worker 1] two", "[chief 0] three", *RUNNING])
+
+
+def test_output_longer_than_a_line_is_left_to_the_terminal_to_wrap(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    long = "word " * 50 + "end"
+    with view.showing(Nodes(plan), TITLE):
+        terminal.wait_until(shows("running"))
+        view.lines(0, (long,))
+    terminal.check([f"[chief 0] {long}", *RUNNING])
+
+
+def test_output_and_prints_of_many_threads_leave_lines_and_table_whole(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    nodes = Nodes(plan)
+
+    def talk(rank: int, name: str) -> None:
+        for number in range(20):
+            view.lines(rank, (f"{name} {number} " + "x" * 40,))
+            nodes.phase = Phase.AWAITED if number % 2 else Phase.RUNNING
+
+    def log() -> None:
+        for number in range(20):
+            sys.stderr.write(f"logged {number}\n")
+
+    threads = [threading.Thread(target=talk, args=(index % 2, f"t{index}")) for index in range(4)]
+    threads.append(threading.Thread(target=log))
+    with view.showing(nodes, TITLE):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        nodes.phase = Phase.RUNNING
+    terminal.wait_until(lambda lines: lines[-1] == "")
+    spoken = [
+        f"[{name}] t{i} {n} " + "x" * 40
+        for i, name in enumerate(["chief 0", "worker 1"] * 2)
+        for n in range(20)
+    ]
+    assert sorted(terminal.lines[:-5]) == sorted([*spoken, *(f"logged {n}" for n in range(20))])
+
+
+def test_what_the_program_logs_appears_above_the_table(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    handler = logging.StreamHandler(sys.stderr)
+    logging.getLogger().addHandler(handler)
+    try:
+        with quiet_view(plan).showing(Nodes(plan), TITLE):
+            terminal.wait_until(shows("running"))
+            logging.getLogger("program").warning("careful")
+    finally:
+        logging.getLogger().removeHandler(handler)
+    terminal.check(["careful", *RUNNING])
+    assert handler.stream is terminal.stream
+
+
+def test_standard_output_in_a_file_stays_there_while_the_terminal_shows_the_table(
+    plan: Plan, open_terminal: Callable[[], Terminal], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        with view.showing(Nodes(plan), TITLE):
+            terminal.wait_until(shows("running"))
+            view.lines(0, ("of a node",))
+            sys.stdout.write("of the program\n")
+    assert sorted((tmp_path / "out").read_text().splitlines()) == ["[chief 0] of a node", "of the program"]
+    terminal.check(RUNNING)
+
+
+@pytest.mark.parametrize("progress", [None, False])
+def test_nothing_is_shown_where_nobody_looks(
+    plan: Plan, progress: bool | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = Nodes(plan)
+    with quiet_view(plan, progress=progress).showing(nodes, TITLE):
+        assert not any(thread.name == "hopyard-view" for thread in threading.enumerate())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_nothing_that_is_not_wanted(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    with quiet_view(plan, progress=False).showing(Nodes(plan), TITLE):
+        pass
+    assert terminal.received == ""
+
+
+def test_progress_in_a_file_is_lines(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = Nodes(plan)
+    with quiet_view(plan, progress=True).showing(nodes, TITLE):
+        nodes.await_looks(2)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{TITLE} 0:00:00 chief 0: running on a",
+        f"{TITLE} 0:00:00 worker 1: running on a",
+    ]
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(
+    plan: Plan, open_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = open_terminal()
+    monkeypatch.setenv("TERM", "dumb")
+    with quiet_view(plan).showing(Nodes(plan), TITLE):
+        terminal.wait_until(shows("worker 1: running on a"))
+    assert "\x1b" not in terminal.received
+
+
+def test_output_outside_a_terminal_is_left_as_it_is(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    view = quiet_view(plan)
+    line = "[bold]a[/bold] :smile: \x1b[31mred\x1b[0m 50%\r100% " + "long " * 100
+    view.lines(1, (line, ""))
+    with view.showing(Nodes(plan), TITLE):
+        pass
+    assert capsys.readouterr().out == f"[worker 1] {line}\n[worker 1] \n"
+
+
+def test_output_that_nobody_asked_for_is_not_shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    view = quiet_view(plan, stream_logs=False)
+    view.lines(0, ("quiet",))
+    with view.showing(Nodes(plan), TITLE):
+        pass
+    assert capsys.readouterr().out == ""
+
+
+def test_output_appears_while_nobody_waits(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    view.lines(0, ("early",))
+    terminal.wait_until(shows("[chief 0] early"))
+
+
+def test_a_status_that_fails_ends_the_view_and_nothing_else(
+    plan: Plan, open_terminal: Callable[[], Terminal], caplog: pytest.LogCaptureFixture
+) -> None:
+    terminal = open_terminal()
+    nodes = Nodes(plan)
+    fail = threading.Event()
+    failed = threading.Event()
+
+    def status() -> tuple[NodeStatus, ...]:
+        if fail.is_set():
+            failed.set()
+            raise RuntimeError("no coordinator")
+        return nodes()
+
+    view = quiet_view(plan)
+    with view.showing(status, TITLE):
+        terminal.wait_until(shows("running"))
+        fail.set()
+        assert failed.wait(10)
+        view.lines(0, ("goes on",))
+        terminal.wait_until(shows("goes on"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "the run goes on, but is not shown here any more: RuntimeError: no coordinator"
+    ]
+    assert sys.stdout is terminal.stream
+
+
+def test_a_terminal_that_is_closed_ends_the_view_and_nothing_else(
+    plan: Plan, open_terminal: Callable[[], Terminal], caplog: pytest.LogCaptureFixture
+) -> None:
+    terminal = open_terminal()
+    nodes = Nodes(plan)
+    view = View(plan, progress=None, stream_logs=True)
+    with view.showing(nodes, TITLE):
+        terminal.wait_until(shows("running"))
+        terminal.hang_up()
+        nodes.phase = Phase.FINISHED
+        nodes.await_looks(3)
+        view.lines(0, ("nobody reads this",))
+    view.lines(0, ("nor this",))
+    assert len(caplog.records) == 1
+    assert "not shown here any more" in caplog.text
+    assert sys.stdout is terminal.stream
+
+
+def test_a_terminal_that_is_stopped_does_not_hold_up_those_who_bring_output(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    terminal.stop_output()
+    start = time.monotonic()
+    for number in range(100):
+        view.lines(0, (f"line {number}",))
+    assert time.monotonic() - start < 2
+    assert terminal.received == ""
+    terminal.resume_output()
+    terminal.check([f"[chief 0] line {number}" for number in range(100)])
+
+
+def test_a_table_is_removed_when_somebody_stops_waiting(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    for _ in range(2):
+        with pytest.raises(StillRunning), view.showing(Nodes(plan), TITLE):
+            raise StillRunning(TITLE, 1.0)
+    terminal.wait_until(lambda lines: not any(lines))
+
+
+def test_a_table_stays_when_somebody_interrupts(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+    with pytest.raises(KeyboardInterrupt), quiet_view(plan).showing(Nodes(plan), TITLE):
+        raise KeyboardInterrupt
+    terminal.check(RUNNING)
+
+
+def test_the_end_of_a_run_is_shown_once(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan)
+    for _ in range(2):
+        with view.showing(Nodes(plan), TITLE):
+            pass
+    terminal.check(RUNNING)
+
+
+def test_what_has_not_changed_is_not_drawn_again(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+    nodes = Nodes(plan)
+    with quiet_view(plan).showing(nodes, TITLE):
+        terminal.wait_until(shows("worker  a     running"))
+        drawn = terminal.received.count(TITLE)
+        nodes.await_looks(3)
+        assert terminal.received.count(TITLE) == drawn
+
+
+def test_looks_are_a_quarter_of_a_second_apart(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    open_terminal()
+    nodes = Nodes(plan)
+    with quiet_view(plan).showing(nodes, TITLE):
+        nodes.await_looks(1)
+        start = time.monotonic()
+        nodes.await_looks(3)
+        assert time.monotonic() - start >= 0.7
+
+
+def test_the_thread_ends_with_the_context(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
+    open_terminal()
+    with quiet_view(plan).showing(Nodes(plan), TITLE):
+        assert any(thread.name == "hopyard-view" for thread in threading.enumerate())
+    assert not any(thread.name == "hopyard-view" for thread in threading.enumerate())
