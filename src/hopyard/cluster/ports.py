@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
+import reprlib
 import socket
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 from hopyard.errors import InvalidPorts, PortsTaken
 
 ANY_PORT = (0,)
 _LAST_PORT = 65535
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
+_TRIES = 100  # for any free port: one that its node has let go of is still kept from other nodes
 
 
 class HeldPort:
@@ -58,22 +56,10 @@ def hold_port(ports: Sequence[int] = ANY_PORT) -> HeldPort:
         PortsTaken: None of them is free on this host.
     """
     for port in ports:
-        with ExitStack() as owned:
-            bound = owned.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            if port == 0:
-                bound.bind(("", 0))
-                _let_servers_in(bound)
-                return HeldPort(bound, owned.pop_all())
-            if not _claim(port, owned):
-                continue
-            _let_servers_in(bound)  # before bind: connections of the last run may linger for a minute
-            try:
-                bound.bind(("", port))
-            except OSError as error:
-                if error.errno not in _TAKEN:
-                    raise
-                continue
-            return HeldPort(bound, owned.pop_all())
+        for _ in range(1 if port else _TRIES):
+            held = _hold(port)
+            if held is not None:
+                return held
     raise PortsTaken(socket.gethostname(), tuple(ports))
 
 
@@ -86,9 +72,11 @@ def parse_ports(text: str) -> tuple[int, ...]:
     ports: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        if not first.isdecimal() or (dash and not last.isdecimal()) or int(last or first) > _LAST_PORT:
             raise InvalidPorts(text)
-        ports += range(int(first), int(last if dash else first) + 1)
+        ports += range(int(first), int(last or first) + 1)
+    if not ports:
+        raise InvalidPorts(text)
     return check_ports(ports)
 
 
@@ -98,33 +86,43 @@ def check_ports(ports: Sequence[int]) -> tuple[int, ...]:
     Raises:
         InvalidPorts: There are none, or one that is no port.
     """
-    numbers = tuple(dict.fromkeys(ports))
-    if not numbers or not all(isinstance(port, int) and 0 <= port <= _LAST_PORT for port in numbers):
+    if not isinstance(ports, Iterable):
         raise InvalidPorts(repr(ports))
+    numbers = tuple(dict.fromkeys(ports))
+    if not numbers or not all(type(port) is int and 0 <= port <= _LAST_PORT for port in numbers):
+        raise InvalidPorts(reprlib.repr(ports))
     return numbers
 
 
-def _let_servers_in(bound: socket.socket) -> None:
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+def _hold(port: int) -> HeldPort | None:
+    with ExitStack() as owned:
+        bound = owned.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+        if port:
+            # connections of the last run may linger for a minute; one that listens is not let in by this
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(("", port))
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+            return None
+        if not _claim(bound.getsockname()[1], owned):
+            return None
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        return HeldPort(bound, owned.pop_all())
 
 
 def _claim(port: int, owned: ExitStack) -> bool:
-    """Makes a port ours among the nodes of this host, whose sockets would let each other in."""
-    path = Path(tempfile.gettempdir()) / f"hopyard-port-{port}"
-    lock: IO[str] = owned.enter_context(path.open("a"))
+    """Makes a port ours among nodes, whose sockets would let each other in.
+
+    An abstract socket is known to whoever shares the network, whatever files he sees, and goes with its process.
+    """
+    name = owned.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        name.bind(f"\0hopyard-port-{port}")
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
         return False
-    if not _is_same(path, lock):  # its last owner removed it while we were opening it
-        return False
-    owned.callback(path.unlink, missing_ok=True)
     return True
-
-
-def _is_same(path: Path, file: IO[str]) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
