@@ -1,0 +1,79 @@
+"""Runs a function on many nodes that know nothing of each other; ``from tensorflowonspark import TFParallel``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hopyard.cluster.plan import Plan
+from hopyard.cluster.preflight import Demand, preflight
+from hopyard.cluster.rendezvous import Patience
+from hopyard.cluster.spark import gpu_share
+from hopyard.errors import NotEnoughSlots
+from hopyard.training.cluster import Cluster
+from hopyard.training.options import TrainSpec
+from tensorflowonspark.map_call import LoneCall, bound
+from tensorflowonspark.order import devices
+from tensorflowonspark.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from hopyard.cluster.devices import DeviceRequest
+
+LOG = logging.getLogger(__name__)
+KIND = "tfparallel"
+
+
+def run(
+    sc: SparkContext,
+    map_fn: Callable[..., Any],
+    tf_args: object,
+    num_executors: int,
+    use_barrier: bool = True,
+) -> None:
+    """Calls ``map_fn(tf_args, ctx)`` on every node and returns when all have ended.
+
+    In ``ctx`` a node finds its number (``executor_id``, ``worker_num``) and how many there are (``num_workers``).
+
+    Args:
+        sc: The Spark context.
+        map_fn: The function.
+        tf_args: Its arguments, of any kind.
+        num_executors: How many nodes there are.
+        use_barrier: Whether all nodes have to run at the same time. Without it, a Spark with too few slots runs
+            them one lot after the other.
+
+    Raises:
+        NotEnoughSlots: This Spark has no room for all nodes, and they have to run at the same time.
+        NodeFailed: A node failed, which ended the others; the error has its traceback.
+    """
+    call = bound(map_fn, tf_args)
+    around = Surroundings.of(sc)
+    wanted = devices(tf_args)
+    at_once = num_executors if use_barrier else _room(sc, num_executors, wanted)
+    for first in range(0, num_executors, max(1, at_once)):
+        size = min(at_once, num_executors - first)
+        spec = TrainSpec(
+            plan=Plan.of(size, chief=False),
+            patience=Patience(),
+            trainer_devices=wanted,
+            driver_address=around.server_host,
+            driver_ports=around.server_ports,
+        )
+        lone = LoneCall(call=call, default_fs=around.default_fs, first=first, num_workers=num_executors)
+        with Cluster(lone, spec=spec, kind=KIND, spark=sc) as cluster:
+            cluster.wait()
+
+
+def _room(sc: SparkContext, nodes: int, wanted: DeviceRequest) -> int:
+    """Returns how many of the nodes can run at the same time."""
+    try:
+        preflight(sc, [Demand(nodes=nodes, gpus=gpu_share(wanted))])
+    except NotEnoughSlots as refusal:
+        if refusal.found < 1:
+            raise
+        LOG.info("%d nodes run one lot after the other: %s", nodes, refusal)
+        return refusal.found
+    return nodes
