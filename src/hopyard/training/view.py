@@ -106,13 +106,14 @@ class View:
         from hopyard.training.view_console import SharedConsole
         from hopyard.training.view_screen import is_terminal
 
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        lines = [(rank, self._prefixes[rank], _encodable(line, encoding)) for rank, line in batch]
         with self._lock:
             if is_terminal(sys.stdout):
                 shown = self._screen.console if self._screen is not None else None
-                console = shown or SharedConsole(sys.stdout, self._lock)
-                console.print_output((rank, self._prefixes[rank], line) for rank, line in batch)
+                (shown or SharedConsole(sys.stdout, self._lock)).print_output(lines)
             else:
-                sys.stdout.write("".join(f"{self._prefixes[rank]}{line}\n" for rank, line in batch))
+                sys.stdout.write("".join(f"{prefix}{line}\n" for _, prefix, line in lines))
                 sys.stdout.flush()
 
     def _warn(self, error: Exception) -> None:
@@ -121,3 +122,7 @@ class View:
             LOG.warning(
                 "the run goes on, but is not shown here any more: %s: %s", type(error).__name__, error
             )
+
+
+def _encodable(text: str, encoding: str) -> str:
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -53,8 +53,12 @@ def screen_for(*, progress: bool | None, lock: threading.RLock) -> Screen | None
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tells whether somebody looks at a stream; a closed one, or none at all, is none."""
-    return stream is not None and not stream.closed and stream.isatty()
+    """Tells whether somebody looks at a stream; what a program put in its place may know less than a file."""
+    isatty = getattr(stream, "isatty", None)
+    try:
+        return isatty is not None and bool(isatty())
+    except ValueError:  # it is closed
+        return False
 
 
 def notebook_display() -> Callable[..., Any] | None:

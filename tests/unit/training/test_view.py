@@ -246,6 +246,18 @@ def test_output_outside_a_terminal_is_left_as_it_is(plan: Plan, capsys: pytest.C
     assert capsys.readouterr().out == f"[worker 1] {line}\n[worker 1] \n"
 
 
+def test_output_that_a_stream_cannot_encode_is_written_in_other_words(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = quiet_view(plan)
+    with (tmp_path / "out").open("w", encoding="ascii") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        view.lines(0, ("d\xe9j\xe0 \udcff",))
+        with view.showing(Nodes(plan), TITLE):
+            pass
+    assert (tmp_path / "out").read_text() == "[chief 0] d\\xe9j\\xe0 \\udcff\n"
+
+
 def test_output_that_nobody_asked_for_is_not_shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     view = quiet_view(plan, stream_logs=False)
     view.lines(0, ("quiet",))

@@ -1,0 +1,39 @@
+"""The view in a real kernel; where Jupyter is installed."""
+
+from __future__ import annotations
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient", reason="Jupyter is not installed")
+nbformat = pytest.importorskip("nbformat", reason="Jupyter is not installed")
+pytest.importorskip("ipykernel", reason="Jupyter is not installed")
+
+pytestmark = pytest.mark.unit
+
+CELL = """
+import threading
+from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.cluster.plan import Plan
+from hopyard.training.view import View
+
+phase, looked = Phase.RUNNING, threading.Semaphore(0)
+
+def status():
+    looked.release()
+    return (NodeStatus(rank=0, role="chief", phase=phase, host="a"),)
+
+view = View(Plan.of(1), progress=None, stream_logs=True)
+with view.showing(status, "run.1"):
+    looked.acquire(), looked.acquire()
+    view.lines(0, ("hello",))
+    phase = Phase.FINISHED
+"""
+
+
+def test_a_cell_ends_with_one_table_and_the_output_of_the_nodes() -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    table, output = notebook.cells[0].outputs
+    assert table.output_type == "display_data"
+    assert "finished</span>" in table.data["text/html"]
+    assert (output.output_type, output.name, output.text) == ("stream", "stdout", "[chief 0] hello\n")
