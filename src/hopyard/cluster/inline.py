@@ -26,7 +26,7 @@ from hopyard.cluster.members import Members
 from hopyard.cluster.node import NodePlace, NodeTask
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.outcome import Outcome
-from hopyard.cluster.ports import hold_port
+from hopyard.cluster.ports import HeldPort, hold_port, let_go
 from hopyard.cluster.supervisor import LOOPBACK
 from hopyard.environment import environment
 from hopyard.scratch import scratch_folder
@@ -44,7 +44,7 @@ class InlineBackend:
         with ExitStack() as resources:
             ports = {task.node: resources.enter_context(hold_port(task.ports)) for task in tasks}
             members = Members.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
-            return InlineGroup(tuple(run_inline(task, members) for task in tasks))
+            return InlineGroup(tuple(run_inline(task, members, ports[task.node]) for task in tasks))
 
 
 class InlineGroup:
@@ -70,14 +70,16 @@ class InlineGroup:
         )
 
 
-def run_inline(task: NodeTask, members: Members) -> Outcome:
+def run_inline(task: NodeTask, members: Members, port: HeldPort) -> Outcome:
     """Runs one node in this process."""
     started = time.time()
-    with scratch_folder("node") as scratch:
+    with scratch_folder("node") as scratch, given_away(port) as descriptor:
         checkpoints = Checkpoints(task, scratch)
         checkpoints.fetch()
-        place = NodePlace(scratch=scratch, checkpoints=checkpoints.folder, members=members)
+        place = NodePlace(scratch=scratch, checkpoints=checkpoints.folder, members=members, port=descriptor)
         place.logdir.mkdir()
+        if task.node.rank not in task.plan.leaders:
+            place.stop_file.touch()  # those that the run waits for have had their turn
         with Keeper(task, place.logdir, checkpoints) as keeper:
             output = LineSplitter(keeper.line)
             with (
@@ -123,6 +125,17 @@ class Tee(TextIOBase):
     def flush(self) -> None:
         """Flushes what is shown."""
         self._shown.flush()
+
+
+@contextmanager
+def given_away(port: HeldPort) -> Iterator[int]:
+    """Gives a node the descriptor that holds its port, which it may close at any time."""
+    descriptor = port.give_away()
+    inode = os.fstat(descriptor).st_ino
+    try:
+        yield descriptor
+    finally:
+        let_go(descriptor, inode)
 
 
 @contextmanager

@@ -88,6 +88,7 @@ class NodeTask:
             checkpoint_dir=str(place.checkpoints),
             stop_file=str(place.stop_file),
             port=place.port,
+            port_inode=0 if place.port < 0 else os.fstat(place.port).st_ino,
             cluster=place.members.by_role,
         )
         tensorflow = {"TF_CONFIG": place.members.tf_config(self.node)} if self.tf_config else {}

@@ -26,6 +26,7 @@ class NodeInfo:
         checkpoint_dir: Folder that outlives a restart.
         stop_file: Is there once the node is to end.
         port: Descriptor of the socket that holds the node's port; -1 for none.
+        port_inode: By which that socket is known; descriptors are given out again.
         cluster: Addresses by role.
     """
 
@@ -40,6 +41,7 @@ class NodeInfo:
     checkpoint_dir: str
     stop_file: str
     port: int = -1
+    port_inode: int = 0
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_env(self) -> dict[str, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import reprlib
 import socket
+import stat
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Self
@@ -34,6 +36,10 @@ class HeldPort:
         """Returns the descriptor that holds the port; a process that inherits it holds the port, too."""
         return self._socket.fileno()
 
+    def give_away(self) -> int:
+        """Returns the descriptor, which is the caller's to close from now on (`let_go`)."""
+        return self._socket.detach()
+
     def hand_over(self) -> None:
         """Leaves the holding to the process that inherited the descriptor; other nodes still keep off."""
         self._socket.close()
@@ -61,6 +67,21 @@ def hold_port(ports: Sequence[int] = ANY_PORT) -> HeldPort:
             if held is not None:
                 return held
     raise PortsTaken(socket.gethostname(), tuple(ports))
+
+
+def let_go(descriptor: int, inode: int) -> None:
+    """Closes a descriptor that holds a port; it may have been closed before, and be something else by now.
+
+    Args:
+        descriptor: Its number.
+        inode: That of the socket, by which it is known.
+    """
+    try:
+        found = os.fstat(descriptor)
+    except OSError:  # closed, or never there
+        return
+    if stat.S_ISSOCK(found.st_mode) and found.st_ino == inode:
+        os.close(descriptor)
 
 
 def parse_ports(text: str) -> tuple[int, ...]:

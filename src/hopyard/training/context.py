@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hopyard.cluster.channel import Reading
 from hopyard.cluster.node_info import NodeInfo
+from hopyard.cluster.ports import let_go
 from hopyard.errors import NotInsideRun
 
 if TYPE_CHECKING:
@@ -109,14 +109,7 @@ class NodeContext:
 
         Servers of TensorFlow, torch and JAX need no such thing.
         """
-        own = int(self.cluster[self.role][self.task_index].rpartition(":")[2])
-        try:
-            held = socket.socket(fileno=os.dup(self.info.port))
-        except OSError:  # released before, and the descriptor is free or something else by now
-            return
-        with held:
-            if held.getsockname()[1] == own:
-                os.close(self.info.port)
+        let_go(self.info.port, self.info.port_inode)
 
     def path(self, relative: str = "") -> str:
         """Returns the full path of something in the project, for example ``path("Resources/mnist")``."""

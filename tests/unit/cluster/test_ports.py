@@ -4,7 +4,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,10 +28,10 @@ def free() -> int:
 
 
 @pytest.fixture
-def two_free() -> Iterator[tuple[int, int]]:
+def two_free() -> tuple[int, int]:
     with hold_port() as one, hold_port() as other:
         numbers = one.number, other.number
-    yield numbers
+    return numbers
 
 
 def listen(port: int, *options: int, host: str = "") -> socket.socket:
@@ -68,9 +67,12 @@ def test_a_held_port_is_taken_for_everybody_who_needs_it_for_himself() -> None:
 def test_servers_of_the_frameworks_listen_at_a_port_while_it_is_held(
     options: tuple[int, ...], asked: int, free: int
 ) -> None:
-    with hold_port((free * asked,)) as port, listen(port.number, *options) as server:
-        with socket.create_connection(("127.0.0.1", port.number), timeout=5) as client:
-            assert server.accept()[1] == client.getsockname()
+    with (
+        hold_port((free * asked,)) as port,
+        listen(port.number, *options) as server,
+        socket.create_connection(("127.0.0.1", port.number), timeout=5) as client,
+    ):
+        assert server.accept()[1] == client.getsockname()
 
 
 def test_no_other_node_of_this_process_gets_a_port_that_is_held(free: int) -> None:

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hopyard import NodeContext, Project
+from hopyard.cluster.members import Members
+from hopyard.cluster.node import NodePlace, NodeTask
+from hopyard.cluster.plan import Plan
+from hopyard.cluster.ports import hold_port
+from hopyard.errors import NotInsideRun
+from hopyard.tracking import RunId
+
+pytestmark = pytest.mark.unit
+
+PLAN = Plan.of(5, ps=1, evaluator=True)
+MEMBERS = Members.of({node: f"10.0.0.{node.rank}:80" for node in PLAN.nodes})
+
+
+def context(folder: Path, rank: int = 0, *, port: int = -1) -> NodeContext:
+    """Returns what a node's process would make of its environment."""
+    task = NodeTask(
+        node=PLAN.nodes[rank],
+        plan=PLAN,
+        run_id=RunId("app", "launcher", 1),
+        project=Project.open(),
+        payload=b"",
+        attempt=2,
+    )
+    place = NodePlace(scratch=folder, checkpoints=folder / "checkpoints", members=MEMBERS, port=port)
+    return NodeContext.current(task.variables(place))
+
+
+@pytest.fixture
+def held() -> Iterator[int]:
+    """The descriptor of a held port, as a node's process inherits it."""
+    with hold_port() as port:
+        yield port.give_away()
+
+
+def port_of(descriptor: int) -> int:
+    with socket.socket(fileno=os.dup(descriptor)) as bound:
+        return int(bound.getsockname()[1])
+
+
+def test_there_is_no_context_outside_a_node() -> None:
+    with pytest.raises(NotInsideRun, match="only inside a function that"):
+        NodeContext.current({})
+
+
+def test_a_node_knows_its_place_and_the_addresses_of_all(tmp_path: Path) -> None:
+    ctx = context(tmp_path, rank=2)
+    assert (ctx.rank, ctx.size, ctx.num_workers, ctx.role, ctx.task_index) == (2, 5, 3, "worker", 1)
+    assert ctx.cluster == {
+        "chief": ["10.0.0.0:80"],
+        "worker": ["10.0.0.1:80", "10.0.0.2:80"],
+        "ps": ["10.0.0.3:80"],
+        "evaluator": ["10.0.0.4:80"],
+    }
+    assert (ctx.run_id, ctx.attempt) == ("app/launcher/run.1", 2)
+
+
+def test_a_node_is_to_stop_once_its_supervisor_has_said_so(tmp_path: Path) -> None:
+    ctx = context(tmp_path)
+    assert not ctx.should_stop()
+    (tmp_path / "stop").touch()
+    assert ctx.should_stop()
+
+
+def test_the_folder_for_checkpoints_is_there_when_it_is_asked_for(tmp_path: Path) -> None:
+    ctx = context(tmp_path)
+    assert not (tmp_path / "checkpoints").exists()
+    assert Path(ctx.checkpoint_dir).is_dir()
+    assert ctx.checkpoint_dir == str(tmp_path / "checkpoints")
+
+
+def test_paths_are_those_of_the_project(tmp_path: Path) -> None:
+    assert context(tmp_path).path("Resources/mnist") == Project.open().url("Resources/mnist")
+
+
+def test_a_port_that_was_released_can_be_had_by_a_server_that_needs_it_alone(
+    tmp_path: Path, held: int
+) -> None:
+    port = port_of(held)
+    with socket.socket() as server:
+        with pytest.raises(OSError, match="in use"):
+            server.bind(("", port))
+        context(tmp_path, port=held).release_port()
+        server.bind(("", port))
+
+
+def test_a_second_release_harms_no_server_that_got_port_and_descriptor_meanwhile(
+    tmp_path: Path, held: int
+) -> None:
+    port = port_of(held)
+    ctx = context(tmp_path, port=held)
+    ctx.release_port()
+    with socket.socket() as server:
+        assert server.fileno() == held  # the lowest that is free
+        server.bind(("", port))
+        ctx.release_port()
+        assert port_of(server.fileno()) == port
+
+
+def test_a_second_release_harms_no_file_that_got_the_descriptor_meanwhile(tmp_path: Path, held: int) -> None:
+    ctx = context(tmp_path, port=held)
+    ctx.release_port()
+    with open(os.devnull) as file:
+        assert file.fileno() == held
+        ctx.release_port()
+        assert os.fstat(file.fileno())
+
+
+def test_a_node_without_a_port_has_nothing_to_release(tmp_path: Path) -> None:
+    context(tmp_path).release_port()
