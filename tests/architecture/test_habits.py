@@ -25,6 +25,7 @@ SLEEPS_ALLOWED = {
     "src/hopyard/testing/processes.py": "looks whether foreign processes are gone, with a deadline",
     "src/hopyard/testing/s3_server.py": "asks a foreign server whether it is up, with a deadline",
     "src/hopyard/testing/standalone.py": "asks a foreign server whether it is up, with a deadline",
+    "src/hopyard/testing/watching.py": "looks at what foreign processes leave, with a deadline",
 }
 
 

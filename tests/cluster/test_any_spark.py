@@ -78,12 +78,7 @@ def standalone() -> Iterator[StandaloneSpark]:
         yield cluster
 
 
-def test_nodes_are_threads_of_a_local_master() -> None:
-    assert_they_met(launched("local[3]"))
-
-
-def test_several_nodes_share_an_executor_and_each_task_takes_two_cpus(standalone: StandaloneSpark) -> None:
-    # workers of one core each: what is shared is the driver's own executor
+def test_nodes_share_the_one_executor_of_a_local_master_and_take_two_cpus_each() -> None:
     assert_they_met(launched("local[6]", {"spark.task.cpus": "2"}))
 
 

@@ -135,7 +135,7 @@ def test_a_restarted_run_goes_on_from_its_checkpoint_on_new_executors(executors:
     run = RunReader(project, result.run_id)
     assert run.record().attempts == 2
     assert "node 1 (worker)" in run.record().restarts[0]
-    assert list(run.log(0)) == ["attempt 0"]
+    assert list(run.log(0)) == ["attempt 0", "[hopyard] attempt 1 begins"]
     assert [outcome.attempt for outcome in run.outcomes()] == [1, 1]
     folder = project.relative(result.logdir)
     assert {"0.json", "1.json", "0.1.json", "1.1.json"} == {

@@ -30,7 +30,7 @@ class Checkpoints:
         self.folder = scratch / "checkpoints" if self._is_copy else Path(task.project.url(self._relative))
         self._sync: FolderSync | None = None
         if self._is_copy and task.node.rank == 0:
-            self._sync = FolderSync(task.project, self.folder, self._relative)
+            self._sync = FolderSync(task.project, self.folder, self._relative, in_order=True)
 
     def fetch(self) -> None:
         """Makes the folder hold what earlier attempts of the run have kept."""

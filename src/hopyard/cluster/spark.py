@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hopyard.cluster.backend import GroupEnd, GroupOptions
@@ -28,6 +28,7 @@ from hopyard.wire import WireServer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.resource import ResourceProfile
 
 TICK_SECONDS = 0.5
 NODES_SECONDS = 15.0
@@ -39,6 +40,14 @@ CANCEL_SECONDS = 30.0
 def gpu_share(request: DeviceRequest) -> float | None:
     """Returns how much of GPUs a Spark task needs for a node; None for what the session gives."""
     return request.gpus if request.fraction is None else request.fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Nodes whose Spark tasks get the same of an executor: those without a GPU may need a stage of their own."""
+
+    profile: ResourceProfile | None
+    tasks: tuple[NodeTask, ...] = ()
 
 
 class SparkBackend:
@@ -61,11 +70,17 @@ class SparkBackend:
             NotEnoughSlots: This Spark has no room for so many nodes.
         """
         remote = [task for task in tasks if task.node.trains or not options.on_driver]
-        kinds: dict[float | None, list[NodeTask]] = {}
+        shares: dict[float | None, list[NodeTask]] = {}
         for task in remote:
-            kinds.setdefault(gpu_share(task.devices), []).append(task)
-        preflight(self._context, [Demand(nodes=len(some), gpus=gpus) for gpus, some in kinds.items()])
-        return SparkGroup(self._context, tasks, list(kinds.values()), options)
+            shares.setdefault(gpu_share(task.devices), []).append(task)
+        preflight(self._context, [Demand(nodes=len(some), gpus=gpus) for gpus, some in shares.items()])
+        stages: dict[int | None, Stage] = {}
+        for gpus, some in shares.items():
+            profile = profile_for(self._context, gpus)
+            key = None if profile is None else profile.id
+            before = stages.get(key, Stage(profile=profile))
+            stages[key] = replace(before, tasks=(*before.tasks, *some))
+        return SparkGroup(self._context, tasks, list(stages.values()), options)
 
 
 class SparkGroup:
@@ -78,7 +93,7 @@ class SparkGroup:
         self,
         context: SparkContext,
         tasks: Sequence[NodeTask],
-        kinds: Sequence[Sequence[NodeTask]],
+        stages: Sequence[Stage],
         options: GroupOptions,
     ) -> None:
         self._context = context
@@ -94,8 +109,8 @@ class SparkGroup:
             )
             server = WireServer(CoordinatorService(self._coordinator), address=address, port=options.ports)
             resources.enter_context(server)
-            self._jobs = [self._job(some, server) for some in kinds]
-            remote = {task.node.rank for some in kinds for task in some}
+            self._jobs = [self._job(stage, server) for stage in stages]
+            remote = {task.node.rank for stage in stages for task in stage.tasks}
             beside = [task for rank, task in self._tasks.items() if rank not in remote]
             self._beside = supervise(beside, self._coordinator, address=address)
             self._resources = resources.pop_all()
@@ -124,12 +139,12 @@ class SparkGroup:
         """Returns how the nodes are doing, in rank order."""
         return self._coordinator.status()
 
-    def _job(self, tasks: Sequence[NodeTask], server: WireServer) -> SparkJob:
+    def _job(self, stage: Stage, server: WireServer) -> SparkJob:
         return SparkJob(
             self._context,
             self._job_group,
-            [replace(task, coordinator=server.endpoint) for task in tasks],
-            profile=profile_for(self._context, gpu_share(tasks[0].devices)),
+            [replace(task, coordinator=server.endpoint) for task in stage.tasks],
+            profile=stage.profile,
             barrier=uses_barrier(self._context),
             on_end=self._job_ended,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Node
@@ -27,18 +28,19 @@ _PYTHON_ERROR = re.compile(r"^(?:hopyard\.errors\.)?(?P<type>[A-Z]\w+): (?P<text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunNodes:
-    """What a Spark task executes: one node per element of its partition."""
+    """What a Spark task executes: one node, with its devices, per element of its partition."""
 
     task: NodeTask
 
-    def __call__(self, nodes: Iterable[Node]) -> Iterator[Outcome]:
+    def __call__(self, nodes: Iterable[tuple[Node, DeviceRequest]]) -> Iterator[Outcome]:
         """Runs the nodes of a partition; their failures travel as values, never as Spark errors."""
         endpoint = self.task.coordinator
         assert endpoint is not None
         address = routable_address(peer=endpoint.host)
-        for node in nodes:
+        for node, devices in nodes:
+            task = replace(self.task, node=node, devices=devices)
             with WireClient(endpoint, timeout=CALL_SECONDS) as link:
-                yield Supervisor(replace(self.task, node=node), link, address=address, gpus=_gpus()).run()
+                yield Supervisor(task, link, address=address, gpus=_gpus()).run()
 
 
 class SparkJob:
@@ -59,7 +61,7 @@ class SparkJob:
         Args:
             context: The Spark application.
             group: The job group that it can be cancelled by.
-            tasks: One node each; they differ in nothing but the node.
+            tasks: One node each; they differ in nothing but the node and its devices.
             profile: What each task gets of an executor; that of the session if None.
             barrier: Whether Spark is to start all tasks together or none.
             on_end: Set when the job has ended.
@@ -92,7 +94,8 @@ class SparkJob:
             self._context.setJobGroup(
                 self._group, f"Hopyard run {self._tasks[0].run_id}", interruptOnCancel=False
             )
-            nodes: Any = self._context.parallelize([task.node for task in self._tasks], len(self._tasks))
+            members = [(task.node, task.devices) for task in self._tasks]
+            nodes: Any = self._context.parallelize(members, len(members))
             if self._profile is not None:
                 nodes = nodes.withResources(self._profile)
             if self._barrier:

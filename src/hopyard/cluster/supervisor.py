@@ -119,6 +119,8 @@ class Supervisor:
             self._keeper = keeper = Keeper(self.task, place.logdir, checkpoints)
             for companion in self.task.companions if self.task.node.rank == 0 else ():
                 resources.enter_context(companion(place.logdir, keeper.announce))
+            if self.task.attempt:
+                keeper.line(f"[hopyard] attempt {self.task.attempt} begins".encode())
             with self._lease, keeper:
                 ended = self._run_child(place, devices, port)
                 report = Report.read(scratch)
