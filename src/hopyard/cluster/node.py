@@ -68,7 +68,7 @@ class NodeTask:
     sync_seconds: float = 10.0
     coordinator: Endpoint | None = None
     lease_seconds: float = 30.0
-    devices: DeviceRequest = DeviceRequest()
+    devices: DeviceRequest = field(default_factory=DeviceRequest)
     ports: tuple[int, ...] = ANY_PORT
     tf_config: bool = False
     streams: bool = False

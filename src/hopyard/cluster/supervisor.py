@@ -109,26 +109,34 @@ class Supervisor:
             members = self._lease.join(f"{self._address}:{port.number}", socket.gethostname())
             if members is None:
                 return self._never_began(started)
-            checkpoints = Checkpoints(self.task, scratch)
-            checkpoints.fetch()
-            self._place = place = NodePlace(
-                scratch=scratch, checkpoints=checkpoints.folder, members=members, port=port.fileno()
-            )
-            place.logdir.mkdir()
-            (scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
-            self._keeper = keeper = Keeper(self.task, place.logdir, checkpoints)
-            for companion in self.task.companions if self.task.node.rank == 0 else ():
-                resources.enter_context(companion(place.logdir, keeper.announce))
-            if self.task.attempt:
-                keeper.line(f"[hopyard] attempt {self.task.attempt} begins".encode())
-            with self._lease, keeper:
-                ended = self._run_child(place, devices, port)
-                report = Report.read(scratch)
-                record = self._record(started, ended, report)
-                # before the files are stored, which may take long: the others are not to wait for that
-                self._lease.tell(record)
+            with (
+                self._lease
+            ):  # before the preparations, which may take longer than the driver waits for a sign
+                checkpoints = Checkpoints(self.task, scratch)
+                checkpoints.fetch()
+                self._place = place = NodePlace(
+                    scratch=scratch, checkpoints=checkpoints.folder, members=members, port=port.fileno()
+                )
+                self._keeper = keeper = self._prepare(place, checkpoints, resources)
+                with keeper:
+                    ended = self._run_child(place, devices, port)
+                    report = Report.read(scratch)
+                    record = self._record(started, ended, report)
+                    # before the files are stored, which may take long: the others are not to wait for that
+                    self._lease.tell(record)
             record = keeper.close(record)
         return Outcome(record=record, value=_value(report))
+
+    def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> Keeper:
+        """Makes all ready that the node's process needs, and starts what runs beside it."""
+        place.logdir.mkdir()
+        (place.scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
+        keeper = Keeper(self.task, place.logdir, checkpoints)
+        for companion in self.task.companions if self.task.node.rank == 0 else ():
+            resources.enter_context(companion(place.logdir, keeper.announce))
+        if self.task.attempt:
+            keeper.line(f"[hopyard] attempt {self.task.attempt} begins".encode())
+        return keeper
 
     def _never_began(self, started: float) -> Outcome:
         record = self._record(started, None, None)
@@ -164,8 +172,10 @@ class Supervisor:
         """Asks the child to end; the caller holds the lock."""
         if self._child is not None:
             assert self._place is not None
-            self._place.stop_file.touch()
-            self._child.stop()
+            try:
+                self._place.stop_file.touch()
+            finally:  # a full disk must not keep a node alive
+                self._child.stop()
 
     def _end_in_peace(self) -> None:
         with self._lock:

@@ -30,8 +30,7 @@ def free() -> int:
 @pytest.fixture
 def two_free() -> tuple[int, int]:
     with hold_port() as one, hold_port() as other:
-        numbers = one.number, other.number
-    return numbers
+        return one.number, other.number
 
 
 def listen(port: int, *options: int, host: str = "") -> socket.socket:

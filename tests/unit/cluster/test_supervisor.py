@@ -1,45 +1,82 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cloudpickle
 import pytest
 
 from hopyard import NodeContext, Project
+from hopyard.cluster.coordinator import Coordinator
+from hopyard.cluster.lease import Lease
 from hopyard.cluster.node import NodeTask
+from hopyard.cluster.node_status import Phase
 from hopyard.cluster.plan import Plan
+from hopyard.cluster.ports import hold_port
+from hopyard.cluster.rendezvous import Patience, Rendezvous
 from hopyard.cluster.supervisor import Supervisor
 from hopyard.tracking import NodeState, RunId, RunReader
 
 pytestmark = pytest.mark.unit
 
 
-def task(function: object, app_id: str = "app") -> NodeTask:
+def task(function: object, app_id: str = "app", plan: Plan | None = None, rank: int = 0) -> NodeTask:
+    plan = plan or Plan.of(1)
     return NodeTask(
-        node=Plan.of(1).nodes[0],
-        size=1,
+        node=plan.nodes[rank],
+        plan=plan,
         run_id=RunId(app_id, "launcher", 1),
         project=Project.open(),
         payload=cloudpickle.dumps(function),
     )
 
 
+def driver(plan: Plan | None = None, **patience: float) -> Coordinator:
+    return Coordinator(Rendezvous(plan or Plan.of(1), Patience(**patience), now=time.monotonic()))
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# --- one node from beginning to end ----------------------------------------------------------------
+
+
+def test_the_driver_learns_that_a_node_came_and_how_it_ended() -> None:
+    run = driver()
+    outcome = Supervisor(task(lambda: 42), run).run()
+    assert outcome.result() == 42
+    assert run.tick()
+    (status,) = run.status()
+    assert status.phase is Phase.FINISHED
+    assert status.address.startswith("127.0.0.1:")
+
+
 def test_a_failure_of_the_supervisor_itself_is_an_outcome_with_its_cause() -> None:
-    outcome = Supervisor(task(print, app_id="not:possible")).run()
+    run = driver()
+    outcome = Supervisor(task(print, app_id="not:possible"), run).run()
     assert outcome.record.state is NodeState.FAILED
     assert outcome.record.message is not None
     assert outcome.record.message.startswith("its supervisor could not go on (InvalidName: 'not:possible'")
     assert "check_name" in (outcome.record.traceback or "")
+    assert run.status()[0].phase is Phase.FAILED
 
 
-def test_a_node_that_is_stopped_before_it_starts_does_not_start() -> None:
-    supervisor = Supervisor(task(print))
-    supervisor.stop()
-    record = supervisor.run().record
-    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: the driver said so")
+def test_a_node_that_gets_no_port_tells_it_although_it_never_arrived() -> None:
+    run = driver()
+    with hold_port() as port:
+        outcome = Supervisor(replace(task(print), ports=(port.number,)), run).run()
+    assert "PortsTaken: no free port at" in str(outcome.record.message)
+    assert run.status()[0].phase is Phase.FAILED
 
 
 def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
@@ -49,7 +86,7 @@ def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
     code = "lambda: __import__('only_here').ANSWER"
     searching = replace(task(eval(code)), search_path=(str(folder), "/no/such/folder"))
     assert str(folder) not in sys.path
-    assert Supervisor(searching).run().result() == 42
+    assert Supervisor(searching, driver()).run().result() == 42
 
 
 def wait_until_its_file_and_its_line_are_in_the_project() -> str:
@@ -67,4 +104,168 @@ def wait_until_its_file_and_its_line_are_in_the_project() -> str:
 
 def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
     syncing = replace(task(wait_until_its_file_and_its_line_are_in_the_project), sync_seconds=0.05)
-    assert Supervisor(syncing).run().result() == "seen"
+    assert Supervisor(syncing, driver()).run().result() == "seen"
+
+
+# --- stop ------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_is_stopped_before_it_starts_does_not_start() -> None:
+    supervisor = Supervisor(task(print), driver())
+    supervisor.stop()
+    record = supervisor.run().record
+    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: the driver said so")
+
+
+def test_a_node_that_waits_for_others_is_stopped_without_having_begun() -> None:
+    plan = Plan.of(2)
+    run = driver(plan)
+    ending = threading.Timer(0.1, run.stop, args=["enough"])
+    ending.start()
+    record = Supervisor(task(print, plan=plan), run).run().record
+    ending.join()
+    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: enough")
+    assert run.tick()
+
+
+def tell_in_which_order_it_hears_of_its_end() -> None:
+    """Ends by itself when it gets a signal, after it has left word whether it could have known before."""
+    import signal
+
+    ctx = NodeContext.current()
+
+    def leave(*_: object) -> None:
+        ctx.project.put("known", str(ctx.should_stop()).encode())
+        sys.exit(3)
+
+    signal.signal(signal.SIGTERM, leave)
+    ctx.project.put("up", b"")
+    signal.pause()
+
+
+def test_a_node_could_know_that_it_is_to_stop_before_the_signal_comes() -> None:
+    run = driver()
+    supervisor = Supervisor(task(tell_in_which_order_it_hears_of_its_end), run)
+    stopping = threading.Thread(target=stop_when_up, args=(run,))
+    stopping.start()
+    record = supervisor.run().record
+    stopping.join()
+    assert Project.open().read("known") == b"True"
+    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: enough")
+
+
+def stop_when_up(run: Coordinator) -> None:
+    wait_for(lambda: Project.open().exists("up"))
+    run.stop("enough")
+    run.stop("the first reason counts")
+
+
+# --- release ---------------------------------------------------------------------------------------
+
+
+def evaluate_until_it_is_to_stop() -> str:
+    ctx = NodeContext.current()
+    ctx.project.put("up", b"")
+    deadline = time.monotonic() + 30
+    while not ctx.should_stop() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return "evaluated"
+
+
+def serve_for_ever() -> None:
+    NodeContext.current().project.put("up", b"")
+    threading.Event().wait()
+
+
+def run_beside_a_chief_that_is_done(evaluator: NodeTask, **patience: float) -> Any:
+    """Returns the outcome of a second node; the first one returns once that is up."""
+    run = driver(evaluator.plan, **patience)
+    run.call("register", {"rank": 0, "life": "a", "address": "a:1", "host": "there"})
+    chief = Lease(run, 0, life="a", seconds=30.0, holder=Supervisor(task(print), run))
+    finishing = threading.Thread(target=finish_when_up, args=(chief,))
+    finishing.start()
+    outcome = Supervisor(evaluator, run).run()
+    finishing.join()
+    return outcome
+
+
+def finish_when_up(chief: Lease) -> None:
+    wait_for(lambda: Project.open().exists("up"))
+    chief.tell(task(print).finished(time.time()))
+
+
+def test_an_evaluator_may_end_by_itself_once_the_training_is_done() -> None:
+    evaluator = task(evaluate_until_it_is_to_stop, plan=Plan.of(2, evaluator=True), rank=1)
+    outcome = run_beside_a_chief_that_is_done(evaluator, grace=20.0)
+    assert outcome.result() == "evaluated"
+    assert outcome.record.message is None
+
+
+def test_who_does_not_end_by_itself_is_ended_in_peace_after_its_grace() -> None:
+    said: list[str] = []
+    evaluator = task(serve_for_ever, plan=Plan.of(2, evaluator=True), rank=1)
+    outcome = run_beside_a_chief_that_is_done(
+        replace(evaluator, companions=(Companion(lambda: True, said),)), grace=0.1
+    )
+    assert (outcome.record.state, outcome.result()) == (NodeState.FINISHED, None)
+    assert outcome.record.message == "it was ended when the training was done"
+    assert said == []  # companions are those of rank 0
+
+
+def test_a_stop_within_the_grace_is_a_stop() -> None:
+    run = driver()
+    supervisor = Supervisor(task(serve_for_ever), run)
+    ending = threading.Thread(target=release_and_stop_when_up, args=(supervisor,))
+    ending.start()
+    record = supervisor.run().record
+    ending.join()
+    assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: interrupted")
+
+
+def release_and_stop_when_up(supervisor: Supervisor) -> None:
+    wait_for(lambda: Project.open().exists("up"))
+    supervisor.release(30.0)
+    supervisor.release(0.0)  # told again with every renewal; the first grace counts
+    supervisor.stop("interrupted")
+
+
+# --- beside the node -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Companion:
+    """Waits for something before the node may start, and leaves word of its beginning and end."""
+
+    heard: Callable[[], object]
+    said: list[str]
+
+    @contextmanager
+    def __call__(self, logdir: Path, announce: Callable[[str, str], None]) -> Iterator[None]:
+        announce("companion", "http://here")
+        wait_for(self.heard)
+        self.said.append("began")
+        yield
+        self.said.append("ended")
+
+
+def test_a_node_renews_its_lease_while_it_still_prepares() -> None:
+    run = driver()
+    said: list[str] = []
+    beats = Beats(run)
+    companion = Companion(lambda: beats.count >= 2, said)
+    outcome = Supervisor(replace(task(lambda: 42), companions=(companion,)), beats).run()
+    assert outcome.result() == 42
+    assert said == ["began", "ended"]
+    assert run.status()[0].notes == {"companion": "http://here"}
+
+
+class Beats:
+    """A link that counts heartbeats."""
+
+    def __init__(self, link: Coordinator) -> None:
+        self._link = link
+        self.count = 0
+
+    def call(self, method: str, message: Any) -> Any:
+        self.count += method == "heartbeat"
+        return self._link.call(method, message)
