@@ -56,7 +56,9 @@ class Later:
         for field, value in zip(fields(cls), values, strict=True):
             if value == field.default or value is None:
                 continue
-            name = _name(value)
+            # no release had another number in that place
+            number = isinstance(value, int) and field.name == "driver_ps_nodes"
+            name = field.name if number else _name(value)
             if name in found:
                 raise BadArguments("TFCluster.run", f"{found[name]!r} and {value!r} both look like {name}")
             found[name] = tuple(value) if isinstance(value, list) else value
