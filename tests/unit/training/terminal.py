@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Self, TextIO
 
+import pytest
+
 _TOKEN = re.compile(r"\x1b\[(\?[0-9]+[hl]|[0-9;]*[A-Za-z])|\r|\n|[^\x1b\r\n]+")
 
 
@@ -80,6 +82,13 @@ class Terminal:
                 self._received += received
                 self._changed.notify_all()
         os.close(self._master)
+
+
+def be_a_common_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes away what the environment says about terminals other than the one of the test."""
+    for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES", "NO_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 def seen(text: str) -> list[str]:

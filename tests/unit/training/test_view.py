@@ -15,7 +15,7 @@ from hopyard.cluster.plan import Plan
 from hopyard.errors import StillRunning
 from hopyard.training.view import View
 
-from .terminal import Terminal
+from .terminal import Terminal, be_a_common_terminal
 
 pytestmark = pytest.mark.unit
 
@@ -56,9 +56,7 @@ def plan() -> Plan:
 @pytest.fixture
 def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Terminal]]:
     """Opens the terminal that the test sits at; in the test, since pytest puts its own streams in place before."""
-    for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES", "NO_COLOR"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
+    be_a_common_terminal(monkeypatch)
     with ExitStack() as stack:
 
         def open_terminal() -> Terminal:

@@ -9,8 +9,17 @@ from typing import Any
 import pytest
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.training.view_screen import LineScreen, NotebookScreen, is_terminal, screen_for
+from hopyard.training.view_console import SharedConsole
+from hopyard.training.view_screen import (
+    LineScreen,
+    NotebookScreen,
+    TerminalScreen,
+    is_terminal,
+    screen_for,
+)
 from hopyard.training.view_snapshot import Snapshot
+
+from .terminal import Terminal, be_a_common_terminal
 
 pytestmark = pytest.mark.unit
 
@@ -107,6 +116,30 @@ def test_a_notebook_is_told_from_other_shells(
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     screen = screen_for(progress=None, lock=threading.RLock())
     assert isinstance(screen, NotebookScreen) == is_notebook
+
+
+def test_a_table_drawn_again_and_again_leaves_nothing_between_what_others_print(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    be_a_common_terminal(monkeypatch)
+    with Terminal() as terminal:
+        console = SharedConsole(terminal.stream, threading.RLock())
+        screen = TerminalScreen(console)
+
+        def talk(rank: int) -> None:
+            for number in range(40):
+                console.print_output([(rank, f"[{rank}] ", str(number))])
+
+        threads = [threading.Thread(target=talk, args=(rank,)) for rank in range(3)]
+        for thread in threads:
+            thread.start()
+        for phase in (Phase.AWAITED, Phase.RUNNING) * 40:
+            screen.show(snapshot(phase))  # higher by a line while a node is awaited
+        for thread in threads:
+            thread.join()
+        screen.close(keep=False)
+        terminal.wait_until(lambda lines: len(lines) > 120 and not any(lines[120:]))
+        assert sorted(terminal.lines[:120]) == sorted(f"[{rank}] {n}" for rank in range(3) for n in range(40))
 
 
 def test_what_stands_in_for_a_stream_need_not_know_about_terminals() -> None:
