@@ -62,7 +62,7 @@ class Coordinator:
             record = decode(NodeOutcome, str(message["record"]).encode(), f"the end of node {rank}")
             sign = parse_sign(message)
             with self._lock:
-                self._rendezvous.end(rank, record, sign, life=str(message["life"]), now=self._clock())
+                self._rendezvous.end(rank, record, sign, life=str(message["life"]))
             self._show(rank, sign)
             return {}
         raise UnknownMethod(method)

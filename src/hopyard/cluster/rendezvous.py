@@ -146,8 +146,7 @@ class Rendezvous:
         """Takes note that a node has arrived and can be reached at an address."""
         member = self._member(rank)
         if member.life and member.life != life:
-            self._came_twice(member, now)
-            return Reply(again=self._poll_seconds, stop=f"node {rank} had been started before: {LOST}")
+            return self._register_again(member, now)
         if member.phase is Phase.AWAITED:
             member.life, member.address, member.host = life, address, host
             member.phase = Phase.ARRIVED
@@ -166,12 +165,11 @@ class Rendezvous:
             member.sign = sign
         return self._reply(member, self._beat_seconds)
 
-    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str, now: float) -> None:
+    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str) -> None:
         """Takes note that a node has ended, and of its last sign."""
         member = self._member(rank)
         if member.life and member.life != life:
-            self._came_twice(member, now)
-            return
+            return  # the end of a second process says nothing of the first
         if member.record is not None:
             return
         member.life = life
@@ -227,12 +225,19 @@ class Rendezvous:
             raise ValueError(f"rank {rank} is none of the {len(self._members)} nodes of this run")
         return self._members[rank]
 
-    def _came_twice(self, member: _Member, now: float) -> None:
-        """Spark started a node's task again, so the executor of the first one is gone; a training is not repeated."""
-        self._suspected = True
-        if member.is_here:
+    def _register_again(self, member: _Member, now: float) -> Reply:
+        """Answers a second process that Spark started as the same node; a training is not repeated unasked.
+
+        If the first one has fallen silent, its executor is gone. If not, Spark speculates, and would take the
+        first of the two to end for the result: the second waits until the run is over.
+        """
+        if member.is_here and now - member.heard > self._quiet_seconds:
+            self.suspect()
             self._lose(member)
-            self.tick(now)
+        if member.is_here and self._stop is None:
+            return Reply(again=self._beat_seconds)
+        started = f"node {member.node.rank} had been started before: {LOST}"
+        return Reply(again=self._beat_seconds, stop=self._stop or started)
 
     def _lose(self, member: _Member) -> None:
         member.phase = Phase.LOST

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.resource import ResourceProfile
 
+SETTLE_SECONDS = 8.0
 TICK_SECONDS = 0.5
 NODES_SECONDS = 15.0
 EXPLAINED_SECONDS = 2.0
@@ -73,7 +74,10 @@ class SparkBackend:
         shares: dict[float | None, list[NodeTask]] = {}
         for task in remote:
             shares.setdefault(gpu_share(task.devices), []).append(task)
-        preflight(self._context, [Demand(nodes=len(some), gpus=gpus) for gpus, some in shares.items()])
+        demands = [Demand(nodes=len(some), gpus=gpus) for gpus, some in shares.items()]
+        # after a restart the executor that was lost may still be on its way back
+        settle = SETTLE_SECONDS if tasks[0].attempt == 0 else options.patience.start
+        preflight(self._context, demands, settle_seconds=settle)
         stages: dict[int | None, Stage] = {}
         for gpus, some in shares.items():
             profile = profile_for(self._context, gpus)

@@ -37,7 +37,7 @@ class Group:
         return self.rendezvous.beat(rank, Sign(**sign), now=self.now)  # type: ignore[arg-type]
 
     def end(self, rank: int, state: NodeState = NodeState.FINISHED, life: str = "first") -> None:
-        self.rendezvous.end(rank, record(rank, state), Sign(), life=life, now=self.now)
+        self.rendezvous.end(rank, record(rank, state), Sign(), life=life)
 
     def pass_time(self, seconds: float, *, beating: tuple[int, ...] = ()) -> None:
         """Lets time pass as it does in a driver that looks at the clock every second."""
@@ -149,28 +149,34 @@ def test_the_same_node_may_register_as_often_as_it_likes() -> None:
     assert group.rendezvous.present == 1
 
 
-def test_a_node_that_comes_in_a_second_life_is_sent_away_and_the_first_is_lost() -> None:
+def test_a_node_that_comes_in_a_second_life_is_sent_away_and_the_first_is_lost_if_it_is_silent() -> None:
     group = trio()
-    assert group.register(1, life="second").stop == f"node 1 had been started before: {LOST}"
+    group.pass_time(3, beating=(0, 2))
+    assert group.register(1, life="second").stop == "Spark lost an executor of the run"
     assert group.phase(1) is Phase.LOST
     assert group.rendezvous.lost == {1: LOST}
     assert group.rendezvous.culprit == 1
-    assert group.beat(0).stop == "node 1 was lost"
+
+
+def test_a_second_life_waits_while_the_first_is_alive_as_spark_would_take_the_first_to_end() -> None:
+    group = trio()
+    for _ in range(3):
+        group.pass_time(1, beating=(0, 1, 2))
+        reply = group.register(1, life="second")
+        assert (reply.stop, reply.members) == (None, None)
+    assert group.phase(1) is Phase.RUNNING
+    group.end(1)
+    assert group.register(1, life="second").stop == f"node 1 had been started before: {LOST}"
+    assert group.beat(0).stop is None
 
 
 def test_the_end_of_a_second_life_says_nothing_of_the_first() -> None:
     group = trio()
     group.register(1, life="second")
-    group.end(1, NodeState.KILLED, life="second")
-    assert group.rendezvous.lost == {1: LOST}
-    assert group.rendezvous.records == {}
-
-
-def test_a_second_life_that_fails_before_it_registers_tells_that_the_first_is_lost() -> None:
-    group = trio()
     group.end(1, NodeState.FAILED, life="second")
-    assert group.rendezvous.lost == {1: LOST}
-    assert group.beat(0).stop == "node 1 was lost"
+    assert group.phase(1) is Phase.RUNNING
+    assert group.rendezvous.records == {}
+    assert group.beat(0).stop is None
 
 
 def test_a_second_life_of_a_node_that_has_ended_is_sent_away_and_changes_nothing() -> None:
@@ -185,6 +191,7 @@ def test_after_a_second_life_others_who_are_silent_are_lost_too() -> None:
     group = trio()
     group.pass_time(3, beating=(0,))
     group.register(1, life="second")
+    group.pass_time(0.1, beating=(0,))
     assert [group.phase(rank) for rank in range(3)] == [Phase.RUNNING, Phase.LOST, Phase.LOST]
 
 
@@ -335,7 +342,7 @@ def test_a_late_or_repeated_end_changes_no_record() -> None:
 
 def test_a_beat_that_comes_after_the_end_changes_nothing() -> None:
     group = trio()
-    group.rendezvous.end(1, record(1), Sign(step=9), life="first", now=0.0)
+    group.rendezvous.end(1, record(1), Sign(step=9), life="first")
     group.beat(1, step=8)
     assert (group.rendezvous.present, group.phase(1)) == (2, Phase.FINISHED)
     assert group.rendezvous.status(0.0)[1].step == 9

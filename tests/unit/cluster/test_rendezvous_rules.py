@@ -45,6 +45,7 @@ class Rules(RuleBasedStateMachine):
         self.stopped = False
         self.rendezvous = Rendezvous(plan, Patience(start=20, lease=8, progress=12, grace=5), now=self.now)
         self.map: Members | None = None
+        self.lives: dict[int, str] = {}
         self.records: dict[int, NodeOutcome] = {}
         self.phases = [Phase.AWAITED] * plan.size
 
@@ -52,7 +53,11 @@ class Rules(RuleBasedStateMachine):
     def register(self, rank: int, life: str) -> None:
         rank %= self.plan.size
         reply = self.rendezvous.register(rank, life=life, address=f"a:{rank}", host="h", now=self.now)
-        self.check(reply)
+        if self.lives.setdefault(rank, life) == life:
+            self.check(reply)
+        else:
+            assert (reply.members, reply.release) == (None, None)
+            assert reply.stop is not None or not self.stopped
 
     @rule(rank=RANKS, idle=st.floats(0, 20))
     def beat(self, rank: int, idle: float) -> None:
@@ -62,7 +67,8 @@ class Rules(RuleBasedStateMachine):
     def end(self, rank: int, state: NodeState, life: str) -> None:
         rank %= self.plan.size
         record = NodeOutcome(rank=rank, role="r", host="h", state=state, started=0.0, ended=self.now)
-        self.rendezvous.end(rank, record, Sign(), life=life, now=self.now)
+        self.rendezvous.end(rank, record, Sign(), life=life)
+        self.lives.setdefault(rank, life)
 
     @rule(seconds=st.floats(0.1, 9))
     def pass_time(self, seconds: float) -> None:
