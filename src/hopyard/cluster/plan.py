@@ -67,9 +67,12 @@ class Plan:
             InvalidPlan: The numbers do not fit together.
         """
         for name, value, least in (("nodes", nodes, 1), ("ps", ps, 0)):
-            if not isinstance(value, int) or value < least:
+            if type(value) is not int or value < least:
                 raise InvalidPlan(f"{name}={value!r}", f"give a whole number of at least {least}")
-        trainers = nodes - ps - bool(evaluator)
+        for name, value in (("evaluator", evaluator), ("chief", chief)):
+            if not isinstance(value, bool):
+                raise InvalidPlan(f"{name}={value!r}", "give True or False")
+        trainers = nodes - ps - evaluator
         if trainers < 1:
             given = f"nodes={nodes}, ps={ps}, evaluator={evaluator}"
             raise InvalidPlan(
