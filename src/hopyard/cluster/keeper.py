@@ -24,6 +24,8 @@ from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter
 
 TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
+MOST_METRICS = 100
+LONGEST_NAME = 200
 
 
 class Keeper:
@@ -83,7 +85,7 @@ class Keeper:
             return
         self._active = self._clock()
         self._step = reading.step
-        self._latest = {**self._latest, reading.name: reading.value}
+        self._show(reading)
         self._writer.metric(
             MetricPoint(
                 name=reading.name,
@@ -94,6 +96,13 @@ class Keeper:
                 attempt=self._attempt,
             )
         )
+
+    def _show(self, reading: Reading) -> None:
+        """Makes a value part of the next sign, which has room for some; all are stored."""
+        latest = {**self._latest, reading.name[:LONGEST_NAME]: reading.value}
+        if len(latest) > MOST_METRICS:
+            del latest[next(iter(latest))]
+        self._latest = latest  # a new one, since another thread reads the old one
 
     def announce(self, name: str, address: str) -> None:
         """Takes the address of a server beside the node."""
