@@ -195,3 +195,40 @@ def test_a_flood_of_output_is_not_kept_in_memory(tmp_path: Path) -> None:
         assert child.wait(60) == Exit(code=0)
     assert seen == 64 << 20
     assert psutil.Process().memory_info().rss - before < 32 << 20
+
+
+def test_the_command_gets_the_descriptors_that_it_is_to_inherit_under_the_same_numbers(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    (tmp_path / "content").write_text("inherited")
+    with (tmp_path / "content").open() as file, (tmp_path / "content").open() as other:
+        code = f"""
+            import os
+            print(os.read({file.fileno()}, 100).decode())
+            try:
+                os.fstat({other.fileno()})
+            except OSError:
+                print('not the other')
+        """
+        with recorder.child(code, inherited=(file.fileno(),)) as child:
+            assert child.wait(30) == Exit(code=0)
+    assert recorder.lines == [b"inherited", b"not the other"]
+
+
+def test_what_the_command_inherits_is_its_own_to_close_while_it_runs(recorder: Recorder) -> None:
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    code = f"""
+        import os, time
+        os.write({write}, b'.')
+        print('has it', flush=True)
+        os.close({write})
+        print('closed it', flush=True)
+        time.sleep(600)
+    """
+    with recorder.child(code, inherited=(write,)) as child:
+        os.close(write)
+        pump_until(child, recorder.lines, 2)
+        assert os.read(read, 10) == b"."
+        assert os.read(read, 10) == b""  # the end: neither the warden nor anybody else has it
+    os.close(read)
