@@ -40,10 +40,6 @@ class SharedConsole(Console):
         finally:
             self._gate.release()
 
-    def on_broken_pipe(self) -> None:
-        """Raises what happened; rich would end the program."""
-        raise  # called while a BrokenPipeError is being handled
-
     def print_output(self, lines: Iterable[tuple[int, str, str]]) -> None:
         """Prints lines of nodes above the live table, if there is one.
 
