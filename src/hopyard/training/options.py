@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypedDict
@@ -11,7 +13,7 @@ from hopyard.cluster.node import Companion
 from hopyard.cluster.plan import Node, Plan
 from hopyard.cluster.ports import ANY_PORT, check_ports
 from hopyard.cluster.rendezvous import Patience
-from hopyard.errors import InvalidPlan
+from hopyard.errors import BadArguments, InvalidPlan
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
     from hopyard.cluster.backend import Backend
     from hopyard.store import Project
+
+
+LEAST_SECONDS = 0.1
+LEAST_LEASE_SECONDS = 1.0  # some heartbeats have to fit in
 
 
 class RunOptions(TypedDict, total=False):
@@ -116,38 +122,44 @@ class TrainSpec:
         """Returns the specification that a user's arguments make.
 
         Raises:
+            BadArguments: There is no such option.
             InvalidPlan: Numbers do not fit together, or are out of their range.
             InvalidDevices: The GPUs asked for make no sense.
             InvalidPorts: The ports are none.
         """
+        _check_names(options)
         plan = Plan.of(
             nodes,
             ps=options.get("ps", 0),
             evaluator=options.get("evaluator", False),
             chief=options.get("chief", True),
         )
-        for name in ("timeout", "start_timeout", "lease_seconds", "grace_seconds", "max_restarts"):
-            _check_not_negative(name, options.get(name))
+        usual = Patience()
+        patience = Patience(
+            start=_seconds(options, "start_timeout", usual.start, least=LEAST_SECONDS),
+            lease=_seconds(options, "lease_seconds", usual.lease, least=LEAST_LEASE_SECONDS),
+            progress=None
+            if options.get("timeout") is None
+            else _seconds(options, "timeout", 0.0, least=LEAST_SECONDS),
+            grace=_seconds(options, "grace_seconds", usual.grace, least=0.0),
+        )
+        restarts = options.get("max_restarts", 0)
+        if type(restarts) is not int or restarts < 0:
+            raise InvalidPlan(f"max_restarts={restarts!r}", "give a whole number of at least 0")
         tensorboard = options.get("tensorboard", False)
         if tensorboard not in (True, False, "chief", "driver"):
             raise InvalidPlan(f"tensorboard={tensorboard!r}", "give True, False, 'driver' or 'chief'")
         ports = options.get("ports")
-        usual = Patience()
         return cls(
             plan=plan,
-            patience=Patience(
-                start=options.get("start_timeout", usual.start),
-                lease=options.get("lease_seconds", usual.lease),
-                progress=options.get("timeout"),
-                grace=options.get("grace_seconds", usual.grace),
-            ),
+            patience=patience,
             trainer_devices=DeviceRequest(
                 gpus=options.get("gpus_per_node"), fraction=options.get("gpu_fraction")
             ),
             ports=ANY_PORT if ports is None else check_ports(ports),
-            max_restarts=options.get("max_restarts", 0),
-            on_driver=options.get("driver_ps_nodes", False),
-            stream_logs=options.get("stream_logs", False),
+            max_restarts=restarts,
+            on_driver=_switch(options, "driver_ps_nodes"),
+            stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
             tf_config=plan.size > 1,
         )
@@ -157,8 +169,24 @@ class TrainSpec:
         return self.trainer_devices if node.trains else DeviceRequest(gpus=0)
 
 
-def _check_not_negative(name: str, value: object) -> None:
-    if value is None:
-        return
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
-        raise InvalidPlan(f"{name}={value!r}", "give a number of at least 0")
+def _check_names(options: RunOptions) -> None:
+    known = RunOptions.__optional_keys__
+    for name in options.keys() - known:
+        alike = difflib.get_close_matches(name, known, n=1)
+        raise BadArguments(
+            "RunOptions", f"there is no option {name!r}" + (f"; it may mean {alike[0]!r}" if alike else "")
+        )
+
+
+def _seconds(options: RunOptions, name: str, usual: float, *, least: float) -> float:
+    value = options.get(name, usual)
+    if type(value) not in (int, float) or not least <= value < math.inf:  # type: ignore[operator]
+        raise InvalidPlan(f"{name}={value!r}", f"give a number of seconds, at least {least:g}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _switch(options: RunOptions, name: str) -> bool:
+    value = options.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidPlan(f"{name}={value!r}", "give True or False")
+    return value
