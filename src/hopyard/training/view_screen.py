@@ -76,13 +76,9 @@ class TerminalScreen:
 
     def __init__(self, console: SharedConsole) -> None:
         self._console = console
-        self._live = Live(
-            console=console,
-            auto_refresh=False,
-            redirect_stdout=is_terminal(
-                sys.stdout
-            ),  # rich would send what belongs into a file to the terminal
-        )
+        # only a terminal: rich would take what is printed into a file and show it here
+        takes_stdout = is_terminal(sys.stdout)
+        self._live = Live(console=console, auto_refresh=False, redirect_stdout=takes_stdout)
         streams = (sys.stdout, sys.stderr)
         handlers = [
             (handler, handler.stream)

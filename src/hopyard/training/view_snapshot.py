@@ -12,7 +12,6 @@ from hopyard.cluster.node_status import NodeStatus, Phase
 SILENT_SECONDS = 5.0
 MOST_METRICS = 3
 MOST_NAMES = 8
-ENDED = (Phase.FINISHED, Phase.FAILED, Phase.KILLED, Phase.LOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
