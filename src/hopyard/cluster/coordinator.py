@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hopyard.cluster.lease import ENDED, HEARTBEAT, REGISTER, parse_sign
+from hopyard.cluster.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
 from hopyard.cluster.node_status import NodeStatus, Sign
 from hopyard.cluster.rendezvous import Rendezvous, Reply
 from hopyard.errors import UnknownMethod
@@ -62,8 +62,12 @@ class Coordinator:
             record = decode(NodeOutcome, str(message["record"]).encode(), f"the end of node {rank}")
             sign = parse_sign(message)
             with self._lock:
-                self._rendezvous.end(rank, record, sign, life=str(message["life"]))
+                self._rendezvous.end(rank, record, sign, life=str(message["life"]), now=self._clock())
             self._show(rank, sign)
+            return {}
+        if method == LEFT:
+            with self._lock:
+                self._rendezvous.leave(rank, life=str(message["life"]))
             return {}
         raise UnknownMethod(method)
 
@@ -93,6 +97,12 @@ class Coordinator:
         """How many nodes are there to be told something."""
         with self._lock:
             return self._rendezvous.present
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all nodes have ended and stored what they leave."""
+        with self._lock:
+            return self._rendezvous.is_settled
 
     def _beat(self, rank: int, message: Mapping[str, Json]) -> Mapping[str, Json]:
         sign = parse_sign(message)

@@ -23,6 +23,7 @@ RETRY_SECONDS = 1.0
 REGISTER = "register"
 HEARTBEAT = "heartbeat"
 ENDED = "ended"
+LEFT = "left"
 LONGEST_TEXT = 20_000
 _OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
 
@@ -112,6 +113,13 @@ class Lease:
         except _OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
             LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
+
+    def leave(self) -> None:
+        """Tells the driver that all is stored which the node leaves."""
+        try:
+            self._link.call(LEFT, {"rank": self._rank, "life": self._life})
+        except _OUT_OF_REACH as error:
+            LOG.info("the driver was not told that node %d has stored all: %s", self._rank, error)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -7,7 +7,7 @@ and the wire.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hopyard.cluster.members import Members
 from hopyard.cluster.node_status import NodeStatus, Phase, Sign
@@ -70,10 +70,15 @@ class _Member:
     heard: float = 0.0
     sign: Sign = field(default_factory=Sign)
     record: NodeOutcome | None = None
+    has_left: bool = False
 
     @property
     def is_here(self) -> bool:
         return self.phase in (Phase.ARRIVED, Phase.RUNNING)
+
+    @property
+    def is_storing(self) -> bool:
+        return self.record is not None and not self.has_left
 
 
 class Rendezvous:
@@ -131,6 +136,11 @@ class Rendezvous:
         return self._stop is not None or all(member.record for member in self._members.values())
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is over, and those who have ended have also stored what they leave."""
+        return self.is_over and not any(member.is_storing for member in self._members.values())
+
+    @property
     def records(self) -> Mapping[int, NodeOutcome]:
         """How the nodes ended, by rank; of a lost node there is none."""
         return {rank: member.record for rank, member in self._members.items() if member.record is not None}
@@ -155,17 +165,19 @@ class Rendezvous:
         self._close_map()
         if self._map is not None and member.phase is Phase.ARRIVED:
             member.phase = Phase.RUNNING
-        return self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
+        reply = self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
+        return replace(reply, members=self._map)
 
     def beat(self, rank: int, sign: Sign, *, now: float) -> Reply:
         """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
         member = self._member(rank)
         if member.is_here:
-            member.heard = now
             member.sign = sign
+        if member.is_here or member.is_storing:
+            member.heard = now
         return self._reply(member, self._beat_seconds)
 
-    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str) -> None:
+    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str, now: float) -> None:
         """Takes note that a node has ended, and of its last sign."""
         member = self._member(rank)
         if member.life and member.life != life:
@@ -175,9 +187,16 @@ class Rendezvous:
         member.life = life
         member.record = record
         member.sign = sign
+        member.heard = now
         member.phase = Phase.of(record.state)
         if record.state is NodeState.FAILED or (record.state is NodeState.KILLED and self._stop is None):
             self._fail(rank, f"node {rank} failed")
+
+    def leave(self, rank: int, *, life: str) -> None:
+        """Takes note that a node, which has ended, has also stored what it leaves."""
+        member = self._member(rank)
+        if member.life == life:
+            member.has_left = True
 
     def suspect(self) -> None:
         """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
@@ -196,8 +215,12 @@ class Rendezvous:
         self._looked = now
         silence = self._quiet_seconds if self._suspected else self._patience.lease
         for member in self._members.values():
-            if member.is_here and now - member.heard > silence:
+            if now - member.heard <= silence:
+                continue
+            if member.is_here:
                 self._lose(member)
+            elif member.is_storing:
+                member.has_left = True
         if self._stop is None:
             self._check_arrival(now)
             self._check_progress(now)
@@ -256,7 +279,7 @@ class Rendezvous:
             self._map = Members.of({member.node: member.address for member in self._members.values()})
 
     def _reply(self, member: _Member, again: float) -> Reply:
-        return Reply(again=again, members=self._map, stop=self._stop, release=self._release(member.node))
+        return Reply(again=again, stop=self._stop, release=self._release(member.node))
 
     def _release(self, node: Node) -> float | None:
         if node.rank in self._leaders:

@@ -134,7 +134,7 @@ class SparkGroup:
         """Tells the nodes to end, so that they store what they have; cancels the Spark jobs if they do not."""
         self._coordinator.stop(reason)
         deadline = time.monotonic() + NODES_SECONDS
-        while self._coordinator.present and time.monotonic() < deadline and self._is_under_way():
+        while not self._coordinator.is_settled and time.monotonic() < deadline and self._is_under_way():
             self._job_ended.wait(TICK_SECONDS / 5)
         self._cancel()
         self._resources.close()
@@ -155,7 +155,7 @@ class SparkGroup:
 
     def _is_under_way(self) -> bool:
         """Looks at nodes and jobs; returns whether there is still something to wait for."""
-        nodes_are_over = self._coordinator.tick()
+        self._coordinator.tick()
         jobs_run = any(job.is_running for job in self._jobs)
         if jobs_run and self._coordinator.present and lost_tasks(self._context, self._job_group):
             self._coordinator.suspect()
@@ -164,14 +164,11 @@ class SparkGroup:
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
         if not jobs_run and all(node.done() for node in self._beside):
             return False
-        if not nodes_are_over or not self._is_stopped():
-            return True
-        # a node that is lost has no task that ends: Spark would start another one
+        if not self._coordinator.is_settled or len(self._rendezvous.records) == len(self._tasks):
+            return True  # nodes store what they leave, or their tasks are about to end
+        # a node that is lost or never came has no task that ends: Spark would start another one
         explained = self._rendezvous.culprit is not None or self._rendezvous.error is not None
         return not self._is_overdue(EXPLAINED_SECONDS if explained else UNEXPLAINED_SECONDS)
-
-    def _is_stopped(self) -> bool:
-        return len(self._rendezvous.records) < len(self._tasks) or self._rendezvous.culprit is not None
 
     def _is_overdue(self, seconds: float) -> bool:
         now = time.monotonic()

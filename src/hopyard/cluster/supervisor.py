@@ -79,6 +79,7 @@ class Supervisor:
                 traceback=traceback.format_exc(),
             )
             self._lease.tell(failed)
+            self._lease.leave()
             return Outcome(record=failed)
 
     def stop(self, reason: str = "the driver said so") -> None:
@@ -124,7 +125,8 @@ class Supervisor:
                     record = self._record(started, ended, report)
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
-            record = keeper.close(record)
+                record = keeper.close(record)
+        self._lease.leave()
         return Outcome(record=record, value=_value(report))
 
     def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> Keeper:
@@ -141,6 +143,7 @@ class Supervisor:
     def _never_began(self, started: float) -> Outcome:
         record = self._record(started, None, None)
         self._lease.tell(record)
+        self._lease.leave()
         return Outcome(record=record)
 
     def _run_child(self, place: NodePlace, devices: dict[str, str], port: HeldPort) -> Exit | None:

@@ -119,7 +119,7 @@ class Cluster:
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
-            self._conductor = Conductor(score, run, lines)
+            self._conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
             self._conductor.begin()
             self._resources = resources.pop_all()
         self._thread.start()
@@ -138,9 +138,8 @@ class Cluster:
     @property
     def tensorboard_url(self) -> str | None:
         """Where the run's TensorBoard answers; None before it does, or if none was asked for."""
-        beside_chief = next((status.notes.get("tensorboard") for status in self.nodes()), None)
-        beside_driver = self._started.record.details.get("tensorboard")
-        return beside_chief or (str(beside_driver) if beside_driver else None)
+        url = self._started.record.details.get("tensorboard")
+        return str(url) if url else None
 
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
@@ -175,14 +174,14 @@ class Cluster:
             StillRunning: The nodes had not ended after ``timeout`` seconds; they go on.
         """
         run = self._started
-        try:
-            with self._view.showing(self.nodes, str(run.id)):
+        with self._view.showing(self.nodes, str(run.id)):
+            try:
                 self._join(timeout)
-        except StillRunning:
-            raise
-        except BaseException:
-            self.stop(INTERRUPTED)
-            raise
+            except StillRunning:
+                raise
+            except BaseException:
+                self.stop(INTERRUPTED)
+                raise
         if self._error is not None:
             raise self._error
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)

@@ -15,6 +15,7 @@ from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import failure
 from hopyard.errors import NodeFailed, RunStopped
 from hopyard.store import Project
+from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
 from hopyard.training.options import TrainSpec
 
@@ -62,10 +63,25 @@ class Conductor:
     """Carries one run from its start to its recorded end, in a thread of its own once `begin` has returned."""
 
     def __init__(
-        self, score: Score, run: RunWriter, on_lines: Callable[[int, tuple[str, ...]], None] | None = None
+        self,
+        score: Score,
+        run: RunWriter,
+        *,
+        announce: Callable[[str], None],
+        on_lines: Callable[[int, tuple[str, ...]], None] | None = None,
     ) -> None:
+        """Prepares to carry out a run.
+
+        Args:
+            score: What to start.
+            run: Where it is recorded.
+            announce: Called with the address of a TensorBoard beside the chief.
+            on_lines: Receives the rank and the output of nodes that stream it.
+        """
         self._score = score
         self._run = run
+        self._announce = announce
+        self._announced = ""
         self._options = GroupOptions(
             patience=score.spec.patience,
             on_lines=on_lines,
@@ -127,6 +143,13 @@ class Conductor:
             end = group.wait(LOOK_SECONDS)
             if end is not None:
                 return _with_culprit(end)
+            self._look_for_tensorboard(group)
+
+    def _look_for_tensorboard(self, group: Group) -> None:
+        url = group.status()[0].notes.get(TENSORBOARD, "")
+        if url and url != self._announced:
+            self._announced = url
+            self._announce(url)
 
     def _may_restart(self, failed: NodeFailed) -> bool:
         if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:

@@ -55,6 +55,8 @@ class Rules(RuleBasedStateMachine):
         reply = self.rendezvous.register(rank, life=life, address=f"a:{rank}", host="h", now=self.now)
         if self.lives.setdefault(rank, life) == life:
             self.check(reply)
+            assert self.map is None or reply.members == self.map
+            self.map = reply.members
         else:
             assert (reply.members, reply.release) == (None, None)
             assert reply.stop is not None or not self.stopped
@@ -67,7 +69,7 @@ class Rules(RuleBasedStateMachine):
     def end(self, rank: int, state: NodeState, life: str) -> None:
         rank %= self.plan.size
         record = NodeOutcome(rank=rank, role="r", host="h", state=state, started=0.0, ended=self.now)
-        self.rendezvous.end(rank, record, Sign(), life=life)
+        self.rendezvous.end(rank, record, Sign(), life=life, now=self.now)
         self.lives.setdefault(rank, life)
 
     @rule(seconds=st.floats(0.1, 9))
@@ -94,8 +96,6 @@ class Rules(RuleBasedStateMachine):
         if reply.release is not None:
             leaders = [self.rendezvous.records.get(rank) for rank in self.plan.leaders]
             assert all(record is not None and record.state is NodeState.FINISHED for record in leaders)
-        assert self.map is None or reply.members == self.map
-        self.map = reply.members
 
     @invariant()
     def it_is_over_only_when_nobody_is_there(self) -> None:
