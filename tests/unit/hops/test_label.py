@@ -1,0 +1,34 @@
+"""Names and descriptions are read from the arguments of every release of the Hops library."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.label import Label
+from hopyard.errors import NotOffered
+
+pytestmark = pytest.mark.unit
+
+
+def test_run_without_a_name_is_called_after_its_function() -> None:
+    assert Label.of("no-name") == Label()
+
+
+def test_name_and_description_are_kept() -> None:
+    assert Label.of("mine", None, "second try") == Label(name="mine", description="second try")
+
+
+def test_description_of_later_releases_is_where_resources_were() -> None:
+    assert Label.of("mine", "second try") == Label(name="mine", description="second try")
+
+
+def test_evaluator_of_later_releases_is_where_the_description_was() -> None:
+    assert Label.of("mine", "second try", True) == Label(
+        name="mine", description="second try", evaluator=True
+    )
+    assert Label.of("mine", None, True) == Label(name="mine", evaluator=True)
+
+
+def test_resources_to_be_versioned_are_not_offered() -> None:
+    with pytest.raises(NotOffered, match="versioned_resources"):
+        Label.of("mine", ["Resources/code.py"], "second try")
