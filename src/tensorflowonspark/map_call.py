@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import sys
@@ -42,6 +43,7 @@ class MapCall(NodeCall):
 
     def __call__(self) -> None:
         """Calls the function; what it returns is nobody's, so it need not be picklable."""
+        show_log()
         ctx = self._context(NodeContext.current().info)
         config = tf_config(ctx)
         if config is not None:
@@ -80,6 +82,7 @@ class LoneCall(NodeCall):
 
     def __call__(self) -> None:
         """Calls the function; what it returns is nobody's."""
+        show_log()
         (args,) = self.call.positional
         ctx = TFNodeContext(executor_id=self.first + NodeContext.current().rank, defaultFS=self.default_fs)
         ctx.num_workers = self.num_workers
@@ -95,6 +98,11 @@ def bound(function: Callable[..., Any], tf_args: object) -> Call:
     if not callable(function):
         raise BadArguments(repr(function), "it is not a function")
     return Call(function=function, positional=(tf_args,))
+
+
+def show_log() -> None:
+    """Lets ``logging.info`` reach the node's log, as functions were used to."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 def tf_config(ctx: TFNodeContext) -> str | None:
