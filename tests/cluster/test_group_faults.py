@@ -13,7 +13,7 @@ import pytest
 
 import hopyard
 from hopyard import Cluster, NodeContext, Project
-from hopyard.errors import NodeFailed, RunStopped
+from hopyard.errors import BackendFailed, NodeFailed, RunStopped
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import sign_in, signed_in, wait_until
 from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState
@@ -110,7 +110,7 @@ def test_a_killed_supervisor_ends_the_group(executors: SparkSession) -> None:
     assert (error.rank, error.message.split(" (")[0]) == (1, "its executor was lost")
     assert not still_running(nodes, 5)
     chief, worker = outcomes(cluster)
-    assert chief.message == "it was stopped: Spark lost an executor of the run"
+    assert chief.message == "it was stopped: Spark lost a task of the run"
     assert worker.state is NodeState.FAILED
 
 
@@ -168,3 +168,12 @@ def test_a_failure_after_the_others_are_done_is_raised(executors: SparkSession) 
 def test_spark_is_still_there_after_a_shutdown(executors: SparkSession) -> None:
     hopyard.launch(len, ("abc",))
     assert executors.range(3).count() == 3
+
+
+def test_a_job_that_somebody_cancels_in_spark_is_told_as_that(executors: SparkSession) -> None:
+    cluster, nodes = start("cancelled")
+    executors.sparkContext.cancelAllJobs()
+    with pytest.raises(BackendFailed, match="cancelled"):
+        cluster.wait(60)
+    assert not still_running(nodes, 5)
+    assert RunReader(Project.open(), cluster.run_id).record().state is RunState.FAILED

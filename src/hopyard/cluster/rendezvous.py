@@ -201,8 +201,8 @@ class Rendezvous:
     def suspect(self) -> None:
         """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
         self._suspected = True
-        if any(member.is_here for member in self._members.values()):
-            self.stop("Spark lost an executor of the run")
+        if self.present:
+            self.stop("Spark lost a task of the run")
 
     def stop(self, reason: str) -> None:
         """Ends the run; the first reason counts."""

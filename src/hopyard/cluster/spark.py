@@ -22,7 +22,7 @@ from hopyard.cluster.preflight import Demand, preflight, uses_barrier
 from hopyard.cluster.processes import supervise
 from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.rendezvous import Rendezvous
-from hopyard.cluster.spark_job import SparkJob, lost_tasks
+from hopyard.cluster.spark_job import SparkJob, is_cancelled, lost_tasks
 from hopyard.errors import BackendFailed
 from hopyard.wire import WireServer
 
@@ -160,7 +160,7 @@ class SparkGroup:
         if jobs_run and self._coordinator.present and lost_tasks(self._context, self._job_group):
             self._coordinator.suspect()
         if any(job.error for job in self._jobs):
-            self._coordinator.stop("its Spark job failed")
+            self._coordinator.suspect()
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
         if not jobs_run and all(node.done() for node in self._beside):
             return False
@@ -176,12 +176,12 @@ class SparkGroup:
         return now - self._over_since > seconds
 
     def _end(self) -> GroupEnd:
+        failed = next((job.error for job in self._jobs if job.error is not None), None)
         self._cancel()
         self._resources.close()
         if self._rendezvous.error is not None:
             raise self._rendezvous.error
-        failed = next((job.error for job in self._jobs if job.error is not None), None)
-        if failed is not None and self._rendezvous.culprit is None:
+        if failed is not None and (self._rendezvous.culprit is None or is_cancelled(failed)):
             raise failed
         outcomes = self._outcomes()
         return GroupEnd(

@@ -121,6 +121,11 @@ def lost_tasks(context: SparkContext, group: str) -> bool:
     return False
 
 
+def is_cancelled(error: BackendFailed) -> bool:
+    """Tells whether a job ended because somebody cancelled it."""
+    return "SPARK_JOB_CANCELLED" in str(error)
+
+
 def _gpus() -> tuple[str, ...] | None:
     """Returns the GPUs that Spark gave this task; None if it gives none."""
     from pyspark import TaskContext

@@ -79,7 +79,7 @@ def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
     run.call(REGISTER, registration())
     run.suspect()
     run.stop("enough")
-    assert run.call(REGISTER, registration())["stop"] == "Spark lost an executor of the run"
+    assert run.call(REGISTER, registration())["stop"] == "Spark lost a task of the run"
 
 
 @pytest.mark.parametrize("rank", [None, "0", 1.0])

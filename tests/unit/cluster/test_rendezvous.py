@@ -152,7 +152,7 @@ def test_the_same_node_may_register_as_often_as_it_likes() -> None:
 def test_a_node_that_comes_in_a_second_life_is_sent_away_and_the_first_is_lost_if_it_is_silent() -> None:
     group = trio()
     group.pass_time(3, beating=(0, 2))
-    assert group.register(1, life="second").stop == "Spark lost an executor of the run"
+    assert group.register(1, life="second").stop == "Spark lost a task of the run"
     assert group.phase(1) is Phase.LOST
     assert group.rendezvous.lost == {1: LOST}
     assert group.rendezvous.culprit == 1
@@ -251,7 +251,7 @@ def test_a_node_that_has_ended_is_never_lost() -> None:
 def test_under_suspicion_the_silent_are_lost_within_seconds() -> None:
     group = trio()
     group.rendezvous.suspect()
-    assert group.beat(0).stop == "Spark lost an executor of the run"
+    assert group.beat(0).stop == "Spark lost a task of the run"
     group.pass_time(3, beating=(0, 2))
     assert group.rendezvous.lost == {1: LOST}
 
