@@ -123,7 +123,8 @@ class TFCluster:
 
         Args:
             ssc: A streaming context; not offered yet.
-            grace_secs: Without effect: what a node does after its training loop is waited for anyway.
+            grace_secs: Without effect: what a node does after its training loop is waited for anyway, and the
+                evaluator has 30 seconds to end by itself once the others are done.
             timeout: Seconds without a word or a metric from any node that trains, after which the nodes are
                 ended; -1 or 0 for no limit.
 

@@ -150,11 +150,11 @@ def test_parameter_servers_beside_the_driver_leave_the_executors_to_the_workers(
     assert known[0]["cwd"] == os.getcwd()
 
 
-def test_an_evaluator_that_never_ends_is_ended_after_its_grace(spark: SparkSession, args) -> None:
+def test_an_evaluator_that_never_ends_is_ended_after_the_training(spark: SparkSession, args) -> None:
     cluster = TFCluster.run(
         spark.sparkContext, note_and_serve, args, 2, 0, master_node="master", eval_node=True
     )
-    cluster.shutdown(grace_secs=1)
+    cluster.shutdown()
     known = notes(args)
     assert [known[number]["job"] for number in range(2)] == ["master:0", "evaluator:0"]
     assert list(known[0]["TF_CONFIG"]["cluster"]) == ["master"]
