@@ -99,13 +99,16 @@ def train_or_evaluate(args: argparse.Namespace, ctx: Any) -> None:
 
     folder = ctx.absolute_path(args.model_dir).removeprefix("file://")
     step = tf.Variable(0, dtype=tf.int64)
-    manager = tf.train.CheckpointManager(tf.train.Checkpoint(step=step), folder, max_to_keep=None)
+    checkpoint = tf.train.Checkpoint(step=step)
     if ctx.job_name == "evaluator":
         while step.numpy() < args.epochs:
             time.sleep(0.05)
-            manager.restore_or_initialize()
+            # a CheckpointManager would know only those that were there when it was made
+            if (latest := tf.train.latest_checkpoint(folder)) is not None:
+                checkpoint.restore(latest)
         Path(args.output, "evaluated").write_text(str(step.numpy()))
         return
+    manager = tf.train.CheckpointManager(checkpoint, folder, max_to_keep=None)
     for _ in range(args.epochs):
         step.assign_add(1)
         manager.save()
