@@ -17,9 +17,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
 NEWER_PIP = ("--upgrade", "pip>=25.1")  # the first that knows --group
+DEV = ("-e", ".", "--group", "dev")
+TF_KERAS = ("--no-deps", "--group", "tf-keras")  # it would bring a second TensorFlow
 LEVELS = {
     "demo": ("hopyard with Spark and TensorFlow", [("-e", ".[demo]")]),
-    "dev": ("hopyard with all that its tests and checks need", [NEWER_PIP, ("-e", ".", "--group", "dev")]),
+    "dev": ("hopyard with all that its tests and checks need", [NEWER_PIP, DEV, TF_KERAS]),
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-
 import tensorflow as tf
+
 from hopyard.errors import BadArguments
 from hopyard.store import Project
 from tensorflowonspark import compat
@@ -100,7 +100,8 @@ def test_a_model_without_keras_is_exported(tmp_path: Path) -> None:
 
 
 def test_a_model_of_tf_keras_is_exported(tmp_path: Path) -> None:
-    tf_keras = pytest.importorskip("tf_keras", reason="tf_keras is installed by hand, beside tensorflow-cpu")
+    import tf_keras  # a second Keras, which the other tests do without
+
     model = tf_keras.Sequential([tf_keras.layers.Dense(1, name="label", input_shape=(2,))])
     compat.export_saved_model(model, str(tmp_path / "model"), is_chief=True)
     computed = signature(tmp_path / "model")(label_input=tf.constant(ROWS))["label"]

@@ -7,8 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-
 import tensorflow as tf
+
 from hopyard.errors import AlreadyExists, BadArguments
 from hopyard.store import Project
 from tensorflowonspark.TFSparkNode import TFNodeContext
