@@ -90,11 +90,7 @@ class Lease:
             DriverOutOfReach: The driver cannot be reached.
         """
         message: dict[str, Json] = {"rank": self._rank, "life": self._life, "address": address, "host": host}
-        try:
-            # not patient here: a driver that was never in reach is an error to tell at once
-            answer = self._link.call(REGISTER, message)
-        except _OUT_OF_REACH as error:
-            raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
+        answer = self._introduce(message)
         while not self._heed(answer):
             if answer["members"] is not None:
                 self._heard = self._clock()
@@ -128,6 +124,17 @@ class Lease:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+
+    def _introduce(self, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Returns the driver's first answer; one that is busy with a thousand nodes is given time."""
+        while True:
+            try:
+                return self._link.call(REGISTER, message)
+            except _OUT_OF_REACH as error:
+                # a driver that was never in reach is an error to tell at once
+                is_slow = isinstance(error, WireTimeout)
+                if not is_slow or self._clock() - self._heard > self._seconds:
+                    raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
 
     def _renew(self) -> None:
         try:

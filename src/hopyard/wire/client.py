@@ -24,8 +24,10 @@ _CHANNEL = [
     ("grpc.use_local_subchannel_pool", 1),
     # after a failure, try again soon; the default grows to two minutes
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 1000),
     ("grpc.max_reconnect_backoff_ms", 1000),
+    # Despite its name, how long making a connection may take: a server that a thousand clients call at once
+    # needs some seconds for the last of them.
+    ("grpc.min_reconnect_backoff_ms", 10_000),
     # A peer whose machine vanished acknowledges nothing: give up after this long. The interval cannot
     # be shorter, since servers cut clients that ping more often than every five minutes.
     ("grpc.keepalive_time_ms", 301_000),
