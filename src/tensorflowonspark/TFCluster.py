@@ -123,8 +123,8 @@ class TFCluster:
 
         Args:
             ssc: A streaming context; not offered yet.
-            grace_secs: Without effect: what a node does after its training loop is waited for anyway, and the
-                evaluator has 30 seconds to end by itself once the others are done.
+            grace_secs: Seconds that the evaluator has to end by itself once the others are done. What a node does
+                after its training loop is waited for anyway.
             timeout: Seconds without a word or a metric from any node that trains, after which the nodes are
                 ended; -1 or 0 for no limit.
 
@@ -137,7 +137,7 @@ class TFCluster:
         left = timeout if timeout > 0 else None
         while True:
             try:
-                self._started.wait(left)
+                self._started.shutdown(left, grace_seconds=max(0.0, grace_secs))
             except StillRunning:
                 left = timeout - self._check_progress(timeout)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -106,7 +107,8 @@ class Order:
         """
         return TrainSpec(
             plan=self.roles.plan(),
-            patience=Patience(start=self.reservation_timeout),
+            # the evaluator goes on until `shutdown`, which says how long it then has
+            patience=Patience(start=self.reservation_timeout, grace=math.inf),
             trainer_devices=devices(tf_args),
             ports=around.node_ports,
             on_driver=self.driver_ps_nodes,

@@ -110,9 +110,10 @@ def test_an_interrupt_ends_all_nodes_and_marks_the_run_killed(
 ) -> None:
     driver = start(backend)
     driver.process.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in driver.end()
+    error = driver.end()
+    assert "KeyboardInterrupt" in error
     assert not driver.alive_after(15)
-    assert driver.run.record().state is RunState.KILLED
+    assert driver.run.record().state is RunState.KILLED, error
 
 
 def test_a_lost_executor_is_told_and_its_node_does_not_run_again(start: Callable[[str], Driver]) -> None:

@@ -60,6 +60,9 @@ class Group(Protocol):
     def stop(self, reason: str) -> None:
         """Ends all nodes and returns when they are gone or no longer in reach."""
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
 

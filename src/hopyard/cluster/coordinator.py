@@ -76,6 +76,11 @@ class Coordinator:
         with self._lock:
             self._rendezvous.stop(reason)
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        with self._lock:
+            self._rendezvous.grant(grace_seconds)
+
     def suspect(self) -> None:
         """Takes note that Spark lost a task of the run."""
         with self._lock:

@@ -61,6 +61,9 @@ class InlineGroup:
     def stop(self, reason: str) -> None:
         """Does nothing: the nodes have ended."""
 
+    def grant(self, grace_seconds: float) -> None:
+        """Does nothing: the nodes have ended."""
+
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes ended."""
         records = (outcome.record for outcome in self._outcomes)

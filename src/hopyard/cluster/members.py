@@ -42,8 +42,10 @@ class Members:
     def tf_config(self, node: Node) -> str:
         """Returns the value of TF_CONFIG that makes TensorFlow take a process for this node.
 
-        The evaluator is no part of the cluster that it evaluates, so it is not listed for anybody.
+        The evaluator is no part of the cluster that it evaluates: it is listed for itself only, as strategies
+        look for the address of their own task.
         """
         cluster = self.to_json()
-        cluster.pop(Role.EVALUATOR.value, None)
+        if node.role is not Role.EVALUATOR:
+            cluster.pop(Role.EVALUATOR.value, None)
         return json.dumps({"cluster": cluster, "task": {"type": node.role.value, "index": node.task_index}})

@@ -61,6 +61,10 @@ class ProcessGroup:
                 "processes", f"some nodes did not end within {STOP_SECONDS:.0f} s of being told to"
             )
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._coordinator.grant(grace_seconds)
+
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
         return self._coordinator.status()

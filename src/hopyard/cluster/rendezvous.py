@@ -198,6 +198,10 @@ class Rendezvous:
         if member.life == life:
             member.has_left = True
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._patience = replace(self._patience, grace=grace_seconds)
+
     def suspect(self) -> None:
         """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
         self._suspected = True

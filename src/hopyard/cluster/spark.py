@@ -139,6 +139,10 @@ class SparkGroup:
         self._cancel()
         self._resources.close()
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._coordinator.grant(grace_seconds)
+
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
         return self._coordinator.status()

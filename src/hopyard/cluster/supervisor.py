@@ -56,6 +56,8 @@ class Supervisor:
         self._place: NodePlace | None = None
         self._stop_reason: str | None = None
         self._timer: threading.Timer | None = None
+        self._released = 0.0
+        self._grace_seconds: float | None = None
         self._ended_in_peace = False
 
     def run(self) -> Outcome:
@@ -92,11 +94,18 @@ class Supervisor:
     def release(self, grace_seconds: float) -> None:
         """Lets the node end by itself within some seconds, and ends it then: the run is done."""
         with self._lock:
-            if self._timer is None and self._child is not None and self._place is not None:
+            if self._child is None or self._place is None or grace_seconds == self._grace_seconds:
+                return
+            if self._timer is None:
                 self._place.stop_file.touch()
-                self._timer = threading.Timer(grace_seconds, self._end_in_peace)
-                self._timer.daemon = True
-                self._timer.start()
+                self._released = time.monotonic()
+            else:
+                self._timer.cancel()
+            left = self._released + grace_seconds - time.monotonic()
+            self._grace_seconds = grace_seconds
+            self._timer = threading.Timer(min(max(0.0, left), threading.TIMEOUT_MAX), self._end_in_peace)
+            self._timer.daemon = True
+            self._timer.start()
 
     def sign(self) -> Sign:
         """Returns what the driver is told with each renewal of the lease."""

@@ -76,6 +76,8 @@ class Cluster:
             self._spec.plan, progress=options.get("progress"), stream_logs=self._spec.stream_logs
         )
         self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
+        # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
+        self._is_over = threading.Event()
         self._resources = ExitStack()
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
@@ -119,8 +121,9 @@ class Cluster:
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
-            self._conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
-            self._conductor.begin()
+            conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
+            conductor.begin()
+            self._conductor = conductor
             self._resources = resources.pop_all()
         self._thread.start()
         return self
@@ -154,12 +157,12 @@ class Cluster:
             HopyardError: Whatever else ended the run meanwhile, as in `wait`.
         """
         try:
-            while self._thread.is_alive() and any(node.phase in EARLY for node in self.nodes()):
-                self._thread.join(READY_SECONDS)
+            while any(node.phase in EARLY for node in self.nodes()) and not self._is_over.wait(READY_SECONDS):
+                continue
         except BaseException:
             self.stop(INTERRUPTED)
             raise
-        if not self._thread.is_alive():
+        if self._is_over.is_set():
             self.wait()
         return self.nodes()
 
@@ -186,16 +189,23 @@ class Cluster:
             raise self._error
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
 
-    def shutdown(self, timeout: float | None = None) -> RunResult:
-        """Ends the cluster in peace: waits for those that train, ends the others; as `wait`."""
+    def shutdown(self, timeout: float | None = None, *, grace_seconds: float | None = None) -> RunResult:
+        """Ends the cluster in peace: waits for those that train, ends the others; as `wait`.
+
+        Args:
+            timeout: As in `wait`.
+            grace_seconds: How long the evaluator then has to end by itself, if not what was said at the start.
+        """
+        if grace_seconds is not None and self._conductor is not None:
+            self._conductor.grant(grace_seconds)
         return self.wait(timeout)
 
     def stop(self, reason: str = "the driver said so") -> None:
         """Ends the run now, as KILLED, and returns when its nodes are gone; nothing happens if it has ended."""
-        if self._conductor is None or not self._thread.is_alive():
+        if self._conductor is None:
             return
         self._conductor.stop(reason)
-        self._thread.join()
+        self._is_over.wait()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -218,12 +228,12 @@ class Cluster:
 
     def _join(self, timeout: float | None) -> None:
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
-        while self._thread.is_alive():
+        while not self._is_over.is_set():
             left = deadline - time.monotonic()
             if left <= 0:
                 assert timeout is not None
                 raise StillRunning(self.run_id, timeout)
-            self._thread.join(min(LOOK_SECONDS, left))  # short, so that Ctrl-C is heard at once
+            self._is_over.wait(min(LOOK_SECONDS, left))
 
     def _conduct(self) -> None:
         assert self._conductor is not None
@@ -236,6 +246,8 @@ class Cluster:
                     raise
         except BaseException as error:  # noqa: BLE001  handed to whoever waits
             self._error = error
+        finally:
+            self._is_over.set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.cluster.backend import Backend, Group, GroupEnd, GroupOptions
 from hopyard.cluster.node import Companion, NodeTask, driver_search_path
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import failure
-from hopyard.errors import NodeFailed, RunStopped
+from hopyard.errors import BackendFailed, NodeFailed, RunStopped
 from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
@@ -21,6 +21,7 @@ from hopyard.training.options import TrainSpec
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.2
+INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 200
 MOST_PORT_RACES = 3
 _PORT_LOST = re.compile(r"address already in use|could not start grpc server|EADDRINUSE", re.IGNORECASE)
@@ -128,6 +129,12 @@ class Conductor:
             self._stop_reason = reason
         self._look.set()
 
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._options = replace(self._options, patience=replace(self._options.patience, grace=grace_seconds))
+        if self._group is not None:
+            self._group.grant(grace_seconds)
+
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
         return () if self._group is None else self._group.status()
@@ -140,7 +147,13 @@ class Conductor:
             if self._stop_reason is not None:
                 group.stop(self._stop_reason)
                 raise RunStopped(str(self._run.id), self._stop_reason)
-            end = group.wait(LOOK_SECONDS)
+            try:
+                end = group.wait(LOOK_SECONDS)
+            except BackendFailed:
+                # on Ctrl-C Spark cancels all jobs, and only then raises what makes the driver stop the run
+                if self._look.wait(INTERRUPT_SECONDS):
+                    continue
+                raise
             if end is not None:
                 return _with_culprit(end)
             self._look_for_tensorboard(group)

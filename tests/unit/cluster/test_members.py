@@ -44,4 +44,5 @@ def test_tensorflow_is_told_of_the_cluster_and_of_the_task(rank: int, kind: str,
 def test_the_evaluator_is_no_part_of_the_cluster_that_it_evaluates() -> None:
     config = json.loads(members().tf_config(PLAN.nodes[4]))
     assert config["task"] == {"type": "evaluator", "index": 0}
-    assert "evaluator" not in config["cluster"]
+    assert config["cluster"]["evaluator"] == ["10.0.0.4:8004"]  # its own strategy looks for it
+    assert "evaluator" not in json.loads(members().tf_config(PLAN.nodes[0]))["cluster"]
