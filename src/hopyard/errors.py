@@ -400,7 +400,7 @@ class NodesMissing(HopyardError, TimeoutError):
     def __str__(self) -> str:
         shown = ", ".join(self.missing[:10]) + (", ..." if len(self.missing) > 10 else "")
         return (
-            f"{self.size - len(self.missing)} of {self.size} nodes arrived within {self.seconds:.0f} s; missing: "
+            f"{self.size - len(self.missing)} of {self.size} nodes arrived within {self.seconds:g} s; missing: "
             f"{shown}. Ask for fewer nodes, free slots that other jobs hold, or raise start_timeout."
         )
 
@@ -415,7 +415,7 @@ class NoProgress(HopyardError, TimeoutError):
 
     def __str__(self) -> str:
         return (
-            f"no node printed or reported anything for {self.seconds:.0f} s, so the run was ended; "
+            f"no node printed or reported anything for {self.seconds:g} s, so the run was ended; "
             f"last signs: {'; '.join(self.last[:10])}. Raise timeout if the nodes may be silent for longer."
         )
 

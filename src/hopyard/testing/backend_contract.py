@@ -7,14 +7,18 @@ from abc import ABC, abstractmethod
 
 import pytest
 
-from hopyard import Project, launch
+from hopyard import Cluster, Project, launch
 from hopyard.cluster.backend import Backend
-from hopyard.errors import NodeFailed
+from hopyard.cluster.node_status import Phase
+from hopyard.errors import NodeFailed, NoProgress, RunStopped, StillRunning
 from hopyard.testing.node_functions import (
     clobber_the_record,
+    evaluate_until_the_training_is_done,
     fail_on_rank_1,
+    fail_until_there_is_a_checkpoint,
     fail_while_the_chief_waits,
     kill_itself,
+    know_the_cluster,
     leave_a_file,
     pid,
     quit_with_code_0,
@@ -22,10 +26,14 @@ from hopyard.testing.node_functions import (
     rank_and_size,
     report_metrics,
     return_a_lock,
+    serve_for_ever,
     speak,
     square,
+    take_its_port_alone,
     vanish_with_code_0,
+    wait_for_ever,
 )
+from hopyard.testing.watching import wait_until
 from hopyard.tracking import NodeState, RunReader, RunState, find_run
 
 
@@ -134,6 +142,42 @@ class BackendContract(ABC):
         launch(pid, backend=backend)
         assert dict(os.environ) == before
 
+    def test_nodes_know_their_roles_and_each_other(self, backend: Backend) -> None:
+        """Each node has the addresses of all by role; TensorFlow is told of those that train."""
+        result = launch(know_the_cluster, nodes=2, evaluator=True, backend=backend)
+        chief, evaluator = result.values
+        assert (chief["role"], evaluator["role"]) == (("chief", 0, 1), ("evaluator", 0, 1))
+        assert chief["cluster"] == evaluator["cluster"]
+        assert {role: len(places) for role, places in chief["cluster"].items()} == {
+            "chief": 1,
+            "evaluator": 1,
+        }
+        assert chief["tf_config"]["cluster"] == {"chief": chief["cluster"]["chief"]}
+        assert evaluator["tf_config"]["task"] == {"type": "evaluator", "index": 0}
+
+    def test_an_evaluator_sees_when_the_training_is_done(self, backend: Backend) -> None:
+        """It may end by itself then, and its value counts."""
+        result = launch(evaluate_until_the_training_is_done, nodes=2, evaluator=True, backend=backend)
+        assert result.values == ("trained", "evaluated")
+
+    def test_a_failed_run_is_started_again_and_finds_its_checkpoint(
+        self, backend: Backend, project: Project
+    ) -> None:
+        """With `max_restarts` the function is called again, and what it had saved is there."""
+        result = launch(fail_until_there_is_a_checkpoint, backend=backend, max_restarts=2)
+        assert result.value == (1, "step 7")
+        run = RunReader(project, result.run_id)
+        assert (run.record().state, run.record().attempts) == (RunState.FINISHED, 2)
+        assert "ValueError: no luck at first" in run.record().restarts[0]
+        lines = list(run.log())
+        assert lines.index("attempt 0 says something") < lines.index("attempt 1 says something")
+        (outcome,) = run.outcomes()
+        assert (outcome.state, outcome.attempt) == (NodeState.FINISHED, 1)
+
+    def test_a_node_can_have_its_port_for_itself(self, backend: Backend) -> None:
+        """A server that does not share may listen at the port after its release."""
+        assert launch(take_its_port_alone, backend=backend).value == "listened"
+
 
 class ProcessContract(BackendContract):
     """What holds besides where user code runs in supervised child processes."""
@@ -162,3 +206,53 @@ class ProcessContract(BackendContract):
         assert (chief.state, chief.message) == (NodeState.KILLED, "it was stopped: node 1 failed")
         assert worker.state is NodeState.FAILED
         assert chief.ended - worker.ended < 5
+
+    def test_a_parameter_server_is_ended_in_peace_when_the_chief_has_returned(
+        self, backend: Backend, project: Project
+    ) -> None:
+        """The run is done when the chief is; what then ends the others is no failure."""
+        result = launch(serve_for_ever, nodes=2, ps=1, backend=backend)
+        chief, ps = result.values
+        assert ps is None
+        assert list(chief["tf_config"]["cluster"]) == ["chief", "ps"]
+        _, outcome = RunReader(project, result.run_id).outcomes()
+        assert (outcome.state, outcome.message) == (
+            NodeState.FINISHED,
+            "it was ended when the training was done",
+        )
+
+    def test_output_appears_at_the_driver_after_the_name_of_its_node(
+        self, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With `stream_logs` a user need not look for the log."""
+        launch(speak, backend=backend, stream_logs=True)
+        shown = capsys.readouterr().out.splitlines()
+        assert "[chief 0] to stdout, ünïcode" in shown
+        assert "[chief 0] to stderr" in shown
+
+    def test_a_wait_may_end_before_the_run_which_goes_on_until_it_is_stopped(
+        self, backend: Backend, project: Project
+    ) -> None:
+        """`wait` has a timeout of its own; a stop ends all nodes and is told as such."""
+        cluster = Cluster(wait_for_ever, nodes=2, backend=backend).start()
+        with pytest.raises(StillRunning, match=r"still goes on after 0\.1 s"):
+            cluster.wait(0.1)
+        wait_until(lambda: project.exists("waiting-0") and project.exists("waiting-1"), "both nodes run", 60)
+        assert [status.phase for status in cluster.nodes()] == [Phase.RUNNING, Phase.RUNNING]
+        cluster.stop("enough")
+        with pytest.raises(RunStopped, match="was stopped: enough"):
+            cluster.wait()
+        run = RunReader(project, cluster.run_id)
+        assert (run.record().state, run.record().error) == (RunState.KILLED, "enough")
+        assert [(outcome.state, outcome.message) for outcome in run.outcomes()] == [
+            (NodeState.KILLED, "it was stopped: enough")
+        ] * 2
+
+    def test_a_run_in_which_nothing_happens_is_ended(self, backend: Backend, project: Project) -> None:
+        """With `timeout` a run that hangs does not hang for ever."""
+        with pytest.raises(NoProgress, match=r"no node printed or reported anything for 0\.6 s"):
+            launch(wait_for_ever, backend=backend, timeout=0.6, name="hanging")
+        run = find_run(project, "hanging")
+        assert run.record().state is RunState.FAILED
+        (outcome,) = run.outcomes()
+        assert outcome.state is NodeState.KILLED

@@ -5,11 +5,14 @@ Apart from the suite itself, so that a node's process need not load pytest.
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from hopyard.training.context import NodeContext
 
@@ -96,3 +99,57 @@ def fail_while_the_chief_waits(ctx: NodeContext) -> None:
     while not ctx.project.exists(sign) and time.monotonic() < deadline:
         threading.Event().wait(0.05)
     raise ValueError("no luck")
+
+
+def know_the_cluster(ctx: NodeContext) -> dict[str, Any]:
+    """Returns what the node knows of the others, and what TensorFlow is told."""
+    return {
+        "role": (ctx.role, ctx.task_index, ctx.num_workers),
+        "cluster": {role: list(addresses) for role, addresses in ctx.cluster.items()},
+        "tf_config": json.loads(os.environ["TF_CONFIG"]),
+    }
+
+
+def serve_for_ever(ctx: NodeContext) -> dict[str, Any] | None:
+    """Knows the cluster, as chief; a parameter server waits for an end that it does not see coming."""
+    if ctx.role == "chief":
+        return know_the_cluster(ctx)
+    threading.Event().wait()
+    return None
+
+
+def evaluate_until_the_training_is_done(ctx: NodeContext) -> str:
+    """Ends by itself when it is told that the training is done."""
+    if ctx.role != "evaluator":
+        return "trained"
+    deadline = time.monotonic() + 60
+    while not ctx.should_stop() and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+    return "evaluated" if ctx.should_stop() else "waited in vain"
+
+
+def fail_until_there_is_a_checkpoint(ctx: NodeContext) -> tuple[int, str]:
+    """Saves something and fails; finds it and goes on when it is started again."""
+    saved = Path(ctx.checkpoint_dir) / "step"
+    sys.stdout.write(f"attempt {ctx.attempt} says something\n")
+    if not saved.exists():
+        saved.write_text("step 7")
+        raise ValueError("no luck at first")
+    return ctx.attempt, saved.read_text()
+
+
+def wait_for_ever(ctx: NodeContext) -> None:
+    """Says nothing and never ends by itself."""
+    ctx.project.put(f"waiting-{ctx.rank}", b"")
+    threading.Event().wait()
+
+
+def take_its_port_alone(ctx: NodeContext) -> str:
+    """Listens at its own port with a server that needs it for itself."""
+    host, _, port = ctx.cluster[ctx.role][ctx.task_index].rpartition(":")
+    ctx.release_port()
+    ctx.release_port()
+    with socket.socket() as server:
+        server.bind((host, int(port)))
+        server.listen()
+        return "listened"
