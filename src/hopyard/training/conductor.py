@@ -13,7 +13,7 @@ from hopyard.cluster.backend import Backend, Group, GroupEnd, GroupOptions
 from hopyard.cluster.node import Companion, NodeTask, driver_search_path
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import failure
-from hopyard.errors import BackendFailed, NodeFailed, RunStopped
+from hopyard.errors import BackendFailed, HopyardError, NodeFailed, RunStopped
 from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
@@ -114,7 +114,7 @@ class Conductor:
             failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
             if failed is None:
                 values = tuple(outcome.result() for outcome in end.outcomes)
-                self._run.finish(RunState.FINISHED, value=repr(values[0])[:LONGEST_VALUE])
+                self._run.finish(RunState.FINISHED, value=_printed(values[0])[:LONGEST_VALUE])
                 return values
             if not self._may_restart(failed):
                 raise failed
@@ -162,7 +162,10 @@ class Conductor:
         url = group.status()[0].notes.get(TENSORBOARD, "")
         if url and url != self._announced:
             self._announced = url
-            self._announce(url)
+            try:
+                self._announce(url)
+            except (OSError, HopyardError) as error:  # no reason to end a training
+                LOG.warning("TensorBoard is at %s, which could not be recorded: %s", url, error)
 
     def _may_restart(self, failed: NodeFailed) -> bool:
         if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
@@ -178,6 +181,13 @@ def _with_culprit(end: GroupEnd) -> GroupEnd:
     records: Sequence[Any] = [outcome.record for outcome in end.outcomes if not outcome.ok]
     first = min(records, key=lambda record: (record.state is NodeState.KILLED, record.ended))
     return GroupEnd(outcomes=end.outcomes, culprit=first.rank)
+
+
+def _printed(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001  the user's code; what was trained for days is not lost for it
+        return f"an {type(value).__name__} that cannot be printed ({error})"
 
 
 def _first_line(error: NodeFailed) -> str:
