@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from hopyard.errors import NodeFailed, NoProgress, NotEnoughSlots, NotOffered
+from hopyard.testing.watching import wait_until
 from tensorflowonspark import TFCluster, TFParallel
 from tensorflowonspark.TFSparkNode import TFNodeContext
 
@@ -42,6 +43,9 @@ def note_and_serve(args: argparse.Namespace, ctx: TFNodeContext) -> None:
     note(args, ctx)
     if ctx.job_name in ("ps", "evaluator"):
         threading.Event().wait()  # as server.join() does
+    # those that serve are ended as soon as the others are done, so these wait until all have left their notes
+    size = sum(map(len, ctx.cluster_spec.values()))
+    wait_until(lambda: len(list(Path(args.output).glob("*.json"))) == size, "all nodes have left notes", 60)
 
 
 def fail(args: object, ctx: TFNodeContext) -> None:
