@@ -602,6 +602,17 @@ class NotStarted(HopyardError, RuntimeError):
         )
 
 
+class AlreadyStarted(HopyardError, RuntimeError):
+    """A cluster was to be started a second time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"the cluster of {self.name!r} has been started already; make another one for another run."
+
+
 class StillRunning(HopyardError, TimeoutError):
     """The nodes of a run had not ended when the patience of a wait was over; they go on."""
 

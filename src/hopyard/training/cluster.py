@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from hopyard.cluster.backend import Backend
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.payload import dump
-from hopyard.errors import NotStarted, RunStopped, StillRunning
+from hopyard.errors import AlreadyStarted, NotStarted, RunStopped, StillRunning
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -89,7 +90,10 @@ class Cluster:
             NoActiveSpark: Spark is to be used and there is no session.
             NotEnoughSlots: This Spark has no room for so many nodes.
             MissingDependency: ``tensorboard`` was asked for and is not installed.
+            AlreadyStarted: A cluster is one run; make another one for another run.
         """
+        if self._run is not None:
+            raise AlreadyStarted(self._name)
         options = self._options
         where = resolve(options.get("backend"), options.get("spark"))
         project = options.get("project") or Project.open()
@@ -105,26 +109,12 @@ class Cluster:
         )
         self._project = project
         self._folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
-        with ExitStack() as resources:
-            resources.enter_context(run)
-            resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
-            companions = self._spec.companions
-            if self._spec.tensorboard == "chief":
-                companions = (*companions, ChiefTensorBoard())
-            elif self._spec.tensorboard:
-                resources.enter_context(LiveTensorBoard(self.logdir, Announcement(run), project=project))
-            score = Score(
-                spec=self._spec,
-                backend=where,
-                project=project,
-                payload=self._payload,
-                companions=companions,
-            )
-            lines = self._view.lines if self._spec.stream_logs else None
-            conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
-            conductor.begin()
-            self._conductor = conductor
-            self._resources = resources.pop_all()
+        try:
+            self._begin(where, run)
+        except BaseException as error:
+            self._error = error  # for whoever waits all the same
+            self._is_over.set()
+            raise
         self._thread.start()
         return self
 
@@ -208,7 +198,7 @@ class Cluster:
         self._is_over.wait()
 
     def __enter__(self) -> Self:
-        return self.start()
+        return self if self._run is not None else self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -219,6 +209,30 @@ class Cluster:
             self.stop(
                 INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"the driver failed: {error!r}"
             )
+
+    def _begin(self, where: Backend, run: RunWriter) -> None:
+        with ExitStack() as resources:
+            resources.enter_context(run)
+            resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
+            companions = self._spec.companions
+            if self._spec.tensorboard == "chief":
+                companions = (*companions, ChiefTensorBoard())
+            elif self._spec.tensorboard:
+                resources.enter_context(
+                    LiveTensorBoard(self.logdir, Announcement(run), project=self._project)
+                )
+            score = Score(
+                spec=self._spec,
+                backend=where,
+                project=self._project,
+                payload=self._payload,
+                companions=companions,
+            )
+            lines = self._view.lines if self._spec.stream_logs else None
+            conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
+            conductor.begin()
+            self._conductor = conductor
+            self._resources = resources.pop_all()
 
     @property
     def _started(self) -> RunWriter:

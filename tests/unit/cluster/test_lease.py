@@ -10,11 +10,11 @@ import pytest
 
 from hopyard.cluster.coordinator import Coordinator
 from hopyard.cluster.driver_wire import CoordinatorService
-from hopyard.cluster.lease import HEARTBEAT, LONGEST_TEXT, Lease
+from hopyard.cluster.lease import HEARTBEAT, LONGEST_TEXT, REGISTER, Lease
 from hopyard.cluster.node_status import Phase, Sign
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.rendezvous import Patience, Rendezvous
-from hopyard.errors import DriverOutOfReach, MessageTooLarge, PeerGone
+from hopyard.errors import DriverOutOfReach, MessageTooLarge, PeerGone, WireTimeout
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import Json, WireClient, WireServer
 
@@ -191,7 +191,7 @@ def test_a_driver_that_was_never_in_reach_is_an_error_at_once(alone: Driver) -> 
 
 
 def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
-    driver = FlakyDriver(Plan.of(1), failures=1)
+    driver = FlakyDriver(Plan.of(1), HEARTBEAT, PeerGone("driver", "call", "gone"))
     holder = Holder()
     lease = Lease(driver, 0, life="first", seconds=60.0, holder=holder, retry_seconds=RETRY_SECONDS)
     assert lease.join("a:1", "here") is not None
@@ -201,13 +201,27 @@ def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
 
 
 def test_a_node_that_can_not_be_renewed_for_another_reason_is_stopped_and_told_why() -> None:
-    driver = FlakyDriver(Plan.of(1), failures=1, error=MessageTooLarge("call heartbeat", 2, 1))
+    driver = FlakyDriver(Plan.of(1), HEARTBEAT, MessageTooLarge("call heartbeat", 2, 1))
     holder = Holder()
     lease = Lease(driver, 0, life="first", seconds=60.0, holder=holder)
     lease.join("a:1", "here")
     with lease:
         assert holder.stopped.wait(10)
     assert holder.reason.startswith("its lease could not be renewed (MessageTooLarge: ")
+
+
+def test_a_driver_that_is_slow_to_answer_for_the_first_time_is_not_out_of_reach() -> None:
+    slow = WireTimeout("driver", "call register", 5.0, "timeout")
+    driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
+    assert Lease(driver, 0, life="first", seconds=60.0, holder=Holder()).join("a:1", "here") is not None
+
+
+def test_a_driver_that_stays_slow_for_longer_than_the_lease_is_out_of_reach() -> None:
+    slow = WireTimeout("driver", "call register", 5.0, "timeout")
+    driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
+    lease = Lease(driver, 0, life="first", seconds=30.0, holder=Holder(), clock=iter([0, 20, 40]).__next__)
+    with pytest.raises(DriverOutOfReach, match="did not finish within 5 s"):
+        lease.join("a:1", "here")
 
 
 def test_an_endless_traceback_is_told_in_part(alone: Driver) -> None:
@@ -229,18 +243,17 @@ def test_a_second_life_is_sent_away_and_its_end_is_not_taken_for_that_of_the_fir
 
 
 class FlakyDriver:
-    """A coordinator that does not answer its first heartbeats."""
+    """A coordinator that does not answer the first calls of a method."""
 
-    def __init__(self, plan: Plan, failures: int, error: Exception | None = None) -> None:
+    def __init__(self, plan: Plan, method: str, *errors: Exception) -> None:
         self._coordinator = Coordinator(Rendezvous(plan, Patience(), now=time.monotonic()))
-        self._failures = failures
-        self._error = error or PeerGone("driver", "call heartbeat", "gone")
+        self._method = method
+        self._errors = list(errors)
         self.heard_again = threading.Event()
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        if method == HEARTBEAT and self._failures:
-            self._failures -= 1
-            raise self._error
+        if method == self._method and self._errors:
+            raise self._errors.pop(0)
         if method == HEARTBEAT:
             self.heard_again.set()
         return self._coordinator.call(method, message)

@@ -225,7 +225,7 @@ def test_a_stop_within_the_grace_is_a_stop() -> None:
 def release_and_stop_when_up(supervisor: Supervisor) -> None:
     wait_for(lambda: Project.open().exists("up"))
     supervisor.release(30.0)
-    supervisor.release(0.0)  # told again with every renewal; the first grace counts
+    supervisor.release(30.0)  # it is told again with every renewal
     supervisor.stop("interrupted")
 
 
