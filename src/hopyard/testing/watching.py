@@ -18,7 +18,9 @@ def sign_in(ctx: NodeContext) -> None:
     ctx.project.put(f"signed-in/{ctx.attempt}.{ctx.rank}", str(psutil.Process().pid).encode())
 
 
-def signed_in(project: Project, size: int, *, attempt: int = 0, seconds: float = 60.0) -> list[psutil.Process]:
+def signed_in(
+    project: Project, size: int, *, attempt: int = 0, seconds: float = 60.0
+) -> list[psutil.Process]:
     """Returns the processes of all nodes of an attempt, in rank order, once all have called `sign_in`.
 
     Raises:

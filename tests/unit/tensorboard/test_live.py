@@ -16,7 +16,7 @@ def test_a_run_that_ends_at_once_does_not_wait_for_its_tensorboard() -> None:
     project.put("Logs/TensorFlow/app/launcher/run.1/run.json", b"{}")
     told: list[str] = []
     before = set(psutil.Process().children(recursive=True))
-    with LiveTensorBoard(project, "Logs/TensorFlow/app/launcher/run.1", told.append):
+    with LiveTensorBoard("Logs/TensorFlow/app/launcher/run.1", told.append, project=project):
         pass
     assert told == []
     assert not set(psutil.Process().children(recursive=True)) - before

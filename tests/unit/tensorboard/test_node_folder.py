@@ -8,7 +8,17 @@ from hopyard.tensorboard import logdir
 
 pytestmark = pytest.mark.unit
 
-NODE = NodeInfo(run_id="app/launcher/1", rank=0, size=1, role="chief", task_index=0, logdir="/scratch/logdir")
+NODE = NodeInfo(
+    run_id="app/launcher/1",
+    rank=0,
+    size=1,
+    trainers=1,
+    role="chief",
+    task_index=0,
+    logdir="/scratch/logdir",
+    checkpoint_dir="/scratch/checkpoints",
+    stop_file="/scratch/stop",
+)
 
 
 def test_a_node_writes_to_its_own_log_folder() -> None:
