@@ -1,14 +1,12 @@
-"""The view in a real kernel; where Jupyter is installed."""
+"""The view in a real kernel of Jupyter."""
 
 from __future__ import annotations
 
+import nbclient
+import nbformat
 import pytest
 
-nbclient = pytest.importorskip("nbclient", reason="Jupyter is not installed")
-nbformat = pytest.importorskip("nbformat", reason="Jupyter is not installed")
-pytest.importorskip("ipykernel", reason="Jupyter is not installed")
-
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 CELL = """
 import threading
