@@ -97,6 +97,7 @@ class Rendezvous:
         self._quiet_seconds = max(LEAST_QUIET_SECONDS, QUIET_BEATS * self._beat_seconds)
         self._began = now
         self._looked = now
+        self._longest_look = min(LONGEST_LOOK_SECONDS, patience.lease / 2)
         self._map: Members | None = None
         self._stop: str | None = None
         self._suspected = False
@@ -215,7 +216,7 @@ class Rendezvous:
 
     def tick(self, now: float) -> None:
         """Looks at the clock: who has been silent for too long, and which deadline has passed."""
-        self._excuse(now - self._looked - LONGEST_LOOK_SECONDS, now)
+        self._excuse(now - self._looked - self._longest_look, now)
         self._looked = now
         silence = self._quiet_seconds if self._suspected else self._patience.lease
         for member in self._members.values():
@@ -275,7 +276,7 @@ class Rendezvous:
         if asleep > 0:
             self._began += asleep
             for member in self._members.values():
-                if member.is_here:
+                if member.is_here or member.is_storing:
                     member.heard = min(now, member.heard + asleep)
 
     def _close_map(self) -> None:

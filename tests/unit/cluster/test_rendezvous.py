@@ -272,6 +272,14 @@ def test_a_driver_that_was_held_up_itself_blames_nobody_for_that_time() -> None:
     assert group.phase(2) is Phase.LOST
 
 
+def test_a_short_lease_outlives_a_driver_that_was_held_up_for_longer() -> None:
+    group = trio(lease=2.0)
+    group.pass_time(1, beating=(0, 1, 2))
+    group.now += 4
+    group.rendezvous.tick(group.now)
+    assert all(group.phase(rank) is Phase.RUNNING for rank in range(3))
+
+
 def test_a_driver_that_was_held_up_while_nodes_arrived_waits_for_them_all_the_longer() -> None:
     group = Group(Plan.of(2), together=False)
     group.now += 300

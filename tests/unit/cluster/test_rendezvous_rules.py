@@ -72,6 +72,10 @@ class Rules(RuleBasedStateMachine):
         self.rendezvous.end(rank, record, Sign(), life=life, now=self.now)
         self.lives.setdefault(rank, life)
 
+    @rule(rank=RANKS, life=LIVES)
+    def leave(self, rank: int, life: str) -> None:
+        self.rendezvous.leave(rank % self.plan.size, life=life)
+
     @rule(seconds=st.floats(0.1, 9))
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
@@ -102,6 +106,10 @@ class Rules(RuleBasedStateMachine):
         here = [phase in (Phase.ARRIVED, Phase.RUNNING) for phase in self.current_phases()]
         assert self.rendezvous.present == sum(here)
         assert not (self.rendezvous.is_over and any(here))
+
+    @invariant()
+    def all_is_settled_only_when_it_is_over(self) -> None:
+        assert self.rendezvous.is_over or not self.rendezvous.is_settled
 
     @invariant()
     def records_never_change(self) -> None:

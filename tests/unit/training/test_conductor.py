@@ -183,7 +183,10 @@ def test_the_last_failure_is_told_when_no_restart_is_left() -> None:
     [NodesMissing(("node 1",), 2, 600.0), NoProgress(60.0, ()), BackendFailed("spark", "cancelled")],
     ids=lambda error: type(error).__name__,
 )
-def test_what_is_no_failure_of_a_node_is_not_tried_again(error: HopyardError) -> None:
+def test_what_is_no_failure_of_a_node_is_not_tried_again(
+    error: HopyardError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopyard.training.conductor.INTERRUPT_SECONDS", 0.01)
     backend = ScriptedBackend(error, good())
     with pytest.raises(type(error)):
         Run(backend, max_restarts=5).carry_out()
@@ -264,6 +267,14 @@ def test_a_stop_that_comes_between_two_attempts_ends_the_second_one() -> None:
     with pytest.raises(RunStopped):
         run.carry_out()
     assert [group.stopped for group in backend.groups] == ["", "enough"]
+
+
+def test_a_stop_that_comes_right_after_spark_cancelled_the_job_is_what_is_told() -> None:
+    backend = ScriptedBackend(BackendFailed("spark", "cancelled"))
+    run = Run(backend)
+    backend.on_start = lambda: threading.Timer(0.05, run.conductor.stop, args=["interrupted"]).start()
+    with pytest.raises(RunStopped, match="interrupted"):
+        run.carry_out()
 
 
 # --- the chief's TensorBoard -----------------------------------------------------------------------
