@@ -20,6 +20,7 @@ def train(points, batch, epochs, ctx):
     # Keras gives each node every other point, and half of each batch.
     data = tf.data.Dataset.from_tensor_slices((position, inside)).batch(batch, drop_remainder=True)
 
+    tf_keras.utils.set_random_seed(1)  # to see the same each time
     with strategy.scope():
         model = tf_keras.Sequential(
             [tf_keras.layers.Dense(16, activation="tanh"), tf_keras.layers.Dense(1, activation="sigmoid")]

@@ -20,6 +20,7 @@ def train(epochs, steps, ctx):
         tf.distribute.Server(spec, job_name=ctx.role, task_index=ctx.task_index, protocol="grpc").join()
     import tf_keras
 
+    tf_keras.utils.set_random_seed(1)
     with tf.distribute.ParameterServerStrategy(cluster).scope():
         model = tf_keras.Sequential(
             [tf_keras.layers.Dense(16, activation="tanh"), tf_keras.layers.Dense(1, activation="sigmoid")]
