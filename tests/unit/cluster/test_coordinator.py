@@ -69,6 +69,8 @@ def test_time_is_looked_at_with_each_tick() -> None:
     clock = Clock()
     run = coordinator(clock=clock)
     run.call(REGISTER, registration())
+    for clock.now in (1.0, 2.0, 3.0):
+        assert not run.tick()
     clock.now = 3.5
     assert run.tick()
     assert run.status()[0].phase is Phase.LOST
