@@ -38,8 +38,10 @@ ifeq ($(LANE),unit)
 else ifneq ($(LANE)$(ARGS),)
 	@$(PYTEST) $(if $(LANE),-m "$(LANE)") $(ARGS) $(QUICK) $(OTHER)
 else
-	@$(PYTEST) -n logical --dist loadfile $(QUICK)
-	@$(PYTEST) $(OTHER)
+	@failed=0; \
+	$(PYTEST) -n logical --dist loadfile $(QUICK) || failed=1; \
+	$(PYTEST) $(OTHER) || failed=1; \
+	exit $$failed
 endif
 
 check: .venv/.dev-ready ## Lint, format, types and layers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from dataclasses import replace
 
 from hopyard.cluster.keeper import TAIL_LINES
@@ -23,8 +22,10 @@ def lost_outcome(task: NodeTask, host: str, reason: str) -> Outcome:
         task.finished(now), host=host, state=NodeState.FAILED, exit_code=None, message=reason, ended=now
     )
     try:
-        lines = RunReader(task.project, task.run_id).log(task.node.rank)
-        record = replace(record, tail=tuple(deque(lines, TAIL_LINES)))
+        lines = RunReader(task.project, task.run_id).log(
+            task.node.rank, attempt=task.attempt, tail=TAIL_LINES
+        )
+        record = replace(record, tail=tuple(lines))
         NodeWriter(task.project, task.run_id, task.node.rank, task.attempt).outcome(record)
     except (OSError, HopyardError) as error:
         # that the node is lost is what the user has to know; the run's own record will tell it

@@ -38,7 +38,8 @@ INTERRUPTED = "it was interrupted"
 class Cluster:
     """The nodes of a run, from their start to their end.
 
-    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way.
+    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way. It raises what
+    ended the run unless `wait` has done so, or the run was stopped.
 
         with hopyard.Cluster(train, nodes=4, ps=1) as cluster:
             print(cluster.logdir, cluster.nodes())
@@ -79,6 +80,7 @@ class Cluster:
         self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
         # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
         self._is_over = threading.Event()
+        self._is_told = False
         self._resources = ExitStack()
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
@@ -175,6 +177,7 @@ class Cluster:
             except BaseException:
                 self.stop(INTERRUPTED)
                 raise
+        self._is_told = True
         if self._error is not None:
             raise self._error
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
@@ -196,6 +199,7 @@ class Cluster:
             return
         self._conductor.stop(reason)
         self._is_over.wait()
+        self._is_told = True
 
     def __enter__(self) -> Self:
         return self if self._run is not None else self.start()
@@ -203,9 +207,9 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None:
+        if error is None and not self._is_told:
             self.shutdown()
-        else:
+        elif error is not None:
             self.stop(
                 INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"the driver failed: {error!r}"
             )

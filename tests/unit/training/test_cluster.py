@@ -195,3 +195,10 @@ def test_two_runs_of_one_driver_go_on_at_the_same_time() -> None:
     Project.open().put("word", b"")
     assert (second.value, first.wait().value) == (25, 0)
     assert first.run_id != second.run_id
+
+
+def test_leaving_the_context_after_a_stop_raises_nothing() -> None:
+    with Cluster(wait_for_ever, backend="processes", name="stopped inside") as cluster:
+        cluster.stop("enough")
+    with pytest.raises(RunStopped, match="enough"):
+        cluster.wait()
