@@ -136,6 +136,11 @@ class NodePlace:
         return self.scratch / "logdir"
 
     @property
+    def temporary(self) -> Path:
+        """The folder for temporary files."""
+        return self.scratch / "tmp"
+
+    @property
     def stop_file(self) -> Path:
         """A file that is there once the node is to end."""
         return self.scratch / STOP_FILE
@@ -146,6 +151,7 @@ def child_environment(task: NodeTask, place: NodePlace) -> dict[str, str]:
     return {
         **os.environ,
         **task.variables(place),
+        "TMPDIR": str(place.temporary),  # what frameworks leave there goes with the node
         "PYTHONPATH": os.pathsep.join(_search_path(task.search_path)),
         "PYTHONUNBUFFERED": "1",  # lines reach the log when they are printed
     }

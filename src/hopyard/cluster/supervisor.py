@@ -141,6 +141,7 @@ class Supervisor:
     def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> Keeper:
         """Makes all ready that the node's process needs, and starts what runs beside it."""
         place.logdir.mkdir()
+        place.temporary.mkdir()
         (place.scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
         keeper = Keeper(self.task, place.logdir, checkpoints)
         for companion in self.task.companions if self.task.node.rank == 0 else ():

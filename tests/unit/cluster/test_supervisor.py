@@ -269,3 +269,17 @@ class Beats:
     def call(self, method: str, message: Any) -> Any:
         self.count += method == "heartbeat"
         return self._link.call(method, message)
+
+
+def leave_a_temporary_file() -> str:
+    """Returns where a file is that nobody removes."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(delete=False) as left:
+        return left.name
+
+
+def test_temporary_files_go_with_the_node() -> None:
+    name = Path(Supervisor(task(leave_a_temporary_file), driver()).run().result())
+    assert not name.exists()
+    assert not name.parent.exists()
