@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hopyard import NodeContext
 from hopyard.errors import InvalidSessionSetting
 from hopyard.store import Project
+from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunReader
 
 if TYPE_CHECKING:
@@ -26,8 +28,12 @@ def note() -> None:
 
     config = json.loads(os.environ.get("TF_CONFIG", "null"))
     Path(tensorboard.logdir(), "config.json").write_text(json.dumps(config))
+    ctx = NodeContext.current()
+    ctx.project.put(f"{ctx.run_id}/{ctx.rank}", b"")
     if config and config["task"]["type"] in ("ps", "evaluator"):
         threading.Event().wait()
+    # those that serve are ended as soon as the others are done, so these wait until all have left their notes
+    wait_until(lambda: len(ctx.project.list(ctx.run_id)) == ctx.size, "all nodes have left notes", 60)
 
 
 def note_arguments(args: dict[str, int], ctx: Any) -> None:
