@@ -31,16 +31,17 @@ input()
 """
 # A session of its own for a program: the fixture's session fills this process.
 GPU_PROGRAM = """
-import json, sys, time
-from pyspark import TaskContext
+import json, sys
+from pyspark import BarrierTaskContext
 from hopyard.session import local_spark
 
 def addresses(_):
-    time.sleep(0.5)  # keeps the executor busy, so that the other task goes to the other one
-    return [TaskContext.get().resources()["gpu"].addresses]
+    task = BarrierTaskContext.get()
+    task.barrier()  # both run at once, so each has an executor of its own
+    return [task.resources()["gpu"].addresses]
 
 with local_spark(executors=2, memory="512m", gpus=2, gpu_discovery_script=sys.argv[1]) as spark:
-    print(json.dumps(spark.sparkContext.parallelize([0, 1], 2).mapPartitions(addresses).collect()))
+    print(json.dumps(spark.sparkContext.parallelize([0, 1], 2).barrier().mapPartitions(addresses).collect()))
 """
 HOPELESS_PROGRAM = """
 from hopyard.errors import SparkNotStarted
