@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _CLUSTER_DEFAULT_EXECUTORS = "2"  # of Spark on YARN and on Kubernetes
+_KEYS = (
+    "spark.master",
+    "spark.cores.max",
+    "spark.dynamicAllocation.enabled",
+    "spark.dynamicAllocation.maxExecutors",
+    "spark.executor.cores",
+    "spark.executor.instances",
+    "spark.executor.resource.gpu.amount",
+    "spark.speculation",
+    "spark.task.cpus",
+    "spark.task.resource.gpu.amount",
+)
 _UNLIMITED = 2**31 - 1  # what Spark takes for "no limit" of executors
 _LOCAL = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
@@ -169,9 +181,14 @@ def slots(executors: Iterable[Executors], cpus: Decimal, gpus: float) -> int:
 
 def settings_of(context: SparkContext) -> SparkSettings:
     """Returns the settings of a running application."""
-    java: Any = context._jvm  # noqa: SLF001 (pyspark's door to the JVM)
-    conf = dict(context.getConf().getAll())
-    return SparkSettings.of(conf, processors=java.java.lang.Runtime.getRuntime().availableProcessors())
+    # not getConf().getAll(), which takes two calls of the JVM for each of a hundred settings, and copies them first
+    found = {key: context._conf.get(key) for key in _KEYS}  # noqa: SLF001
+    conf = {key: value for key, value in found.items() if value is not None}
+    processors = 1
+    if "*" in conf["spark.master"]:
+        java: Any = context._jvm  # noqa: SLF001 (pyspark's door to the JVM)
+        processors = java.java.lang.Runtime.getRuntime().availableProcessors()
+    return SparkSettings.of(conf, processors=processors)
 
 
 def arrived(context: SparkContext) -> tuple[Executors, ...]:

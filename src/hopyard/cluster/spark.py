@@ -108,9 +108,8 @@ class SparkGroup:
         self._job_ended = threading.Event()
         self._over_since: float | None = None
         with ExitStack() as resources:
-            address = options.address or driver_address(
-                context.getConf().get("spark.driver.host", "localhost")
-            )
+            driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
+            address = options.address or driver_address(driver_host)
             server = WireServer(CoordinatorService(self._coordinator), address=address, port=options.ports)
             resources.enter_context(server)
             self._jobs = [self._job(stage, server) for stage in stages]
