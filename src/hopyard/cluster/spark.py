@@ -133,10 +133,11 @@ class SparkGroup:
         """Tells the nodes to end, so that they store what they have; cancels the Spark jobs if they do not."""
         self._coordinator.stop(reason)
         deadline = time.monotonic() + NODES_SECONDS
-        while not self._coordinator.is_settled and time.monotonic() < deadline and self._is_under_way():
-            self._job_ended.wait(TICK_SECONDS / 5)
-        self._cancel()
-        self._resources.close()
+        with self._resources:
+            while not self._coordinator.is_settled and time.monotonic() < deadline and self._is_under_way():
+                if self._job_ended.wait(TICK_SECONDS / 5):
+                    self._job_ended.clear()
+            self._cancel()
 
     def grant(self, grace_seconds: float) -> None:
         """Changes how long the evaluator has to end by itself once the training is done."""
@@ -180,8 +181,8 @@ class SparkGroup:
 
     def _end(self) -> GroupEnd:
         failed = next((job.error for job in self._jobs if job.error is not None), None)
-        self._cancel()
-        self._resources.close()
+        with self._resources:
+            self._cancel()
         if self._rendezvous.error is not None:
             raise self._rendezvous.error
         if failed is not None and (self._rendezvous.culprit is None or is_cancelled(failed)):
