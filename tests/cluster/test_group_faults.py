@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -45,6 +48,12 @@ def train_from_checkpoint(ctx: NodeContext) -> tuple[int, str | None]:
     return ctx.attempt, found
 
 
+def wait_for_the_word(ctx: NodeContext) -> int:
+    sign_in(ctx)
+    wait_until(lambda: ctx.project.exists("the-word"), "the test says the word", 60)
+    return ctx.rank
+
+
 def fail_at_the_end(ctx: NodeContext) -> str:
     """Is done with its training, and then fails: the last node to end."""
     if ctx.rank == 0:
@@ -63,6 +72,17 @@ def python_worker_of(process: psutil.Process) -> psutil.Process:
     warden, worker, *_ = process.parents()
     assert "warden" in " ".join(warden.cmdline())
     return worker
+
+
+def links_of(process: psutil.Process) -> set[tuple[int, int]]:
+    """Returns the ports, here and there, of a supervisor's connections to the driver's server."""
+    ours = {end.laddr.port for end in psutil.Process().net_connections("tcp") if end.status == "LISTEN"}
+    ends = python_worker_of(process).net_connections("tcp")
+    return {
+        (end.laddr.port, end.raddr.port)
+        for end in ends
+        if end.status == "ESTABLISHED" and end.raddr.port in ours
+    }
 
 
 @pytest.fixture
@@ -100,6 +120,21 @@ def test_a_killed_node_ends_the_group(executors: SparkSession) -> None:
     assert "about to wait" in error.tail
     assert not still_running(family, 5)
     assert [outcome.state for outcome in outcomes(cluster)] == [NodeState.KILLED, NodeState.FAILED]
+
+
+def test_a_dropped_connection_is_made_again(executors: SparkSession) -> None:
+    if shutil.which("ss") is None or os.geteuid() != 0:
+        pytest.skip("to drop a connection of another process takes root and the ss command")
+    cluster = Cluster(wait_for_the_word, nodes=2, name="dropped-link").start()
+    node = signed_in(Project.open(), 2)[1]
+    for _ in range(2):
+        dropped = links_of(node)
+        assert dropped
+        for here, there in dropped:
+            subprocess.run(["ss", "-K", "sport", "=", str(here), "dport", "=", str(there)], check=True)
+        wait_until(lambda: bool(links_of(node) - dropped), "the node has a new connection", 10)  # noqa: B023
+    Project.open().put("the-word", b"")
+    assert cluster.wait(60).values == (0, 1)
 
 
 def test_a_killed_supervisor_ends_the_group(executors: SparkSession) -> None:

@@ -92,3 +92,22 @@ def test_a_failure_is_also_written_to_the_log(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert b"ValueError: no such luck" in ended.stderr
     assert json.loads((tmp_path / "failure.json").read_bytes())["error_type"] == "ValueError"
+
+
+UNFLUSHED = """
+import io, pathlib, sys, json
+class Broken(io.RawIOBase):
+    def flush(self):
+        raise OSError("no such luck")
+def main():
+    json.broken = Broken()
+    json.kept = pathlib.Path(sys.argv[1], "kept").open("w")
+    json.kept.write("all of it")
+"""
+
+
+def test_files_that_modules_keep_open_are_flushed_at_the_end(tmp_path: Path) -> None:
+    ended = run_entry(tmp_path, UNFLUSHED)
+    assert (tmp_path / "kept").read_text() == "all of it"
+    assert b"could not be flushed: no such luck" in ended.stderr
+    assert ended.returncode == 0
