@@ -1,0 +1,1 @@
+"""Spark partitions into nodes as Arrow batches, and results back."""
