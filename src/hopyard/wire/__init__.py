@@ -7,6 +7,7 @@ from hopyard.wire.message import Json
 from hopyard.wire.server import WireServer
 from hopyard.wire.service import Batches, BatchReader, Service
 from hopyard.wire.stream import BatchStream
+from hopyard.wire.tagged import Tagged
 
 __all__ = [
     "BatchReader",
@@ -15,6 +16,7 @@ __all__ = [
     "Endpoint",
     "Json",
     "Service",
+    "Tagged",
     "WireClient",
     "WireServer",
     "routable_address",

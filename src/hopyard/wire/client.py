@@ -15,6 +15,7 @@ from hopyard.wire.message import MAX_MESSAGE_BYTES, Json, decode, encode
 from hopyard.wire.pour import Pouring, break_off, pour
 from hopyard.wire.quiet import quiet_grpc
 from hopyard.wire.stream import AnswerStream, BatchStream
+from hopyard.wire.tagged import Tagged
 
 # How gRPC is to behave; the names are its own.
 _CHANNEL = [
@@ -104,7 +105,7 @@ class WireClient:
         self,
         stream: str,
         schema: pyarrow.Schema,
-        batches: Iterable[pyarrow.RecordBatch],
+        batches: Iterable[pyarrow.RecordBatch | Tagged],
         *,
         timeout: float | None = None,
     ) -> dict[str, Json]:
@@ -149,7 +150,7 @@ class WireClient:
         self,
         stream: str,
         schema: pyarrow.Schema,
-        batches: Iterable[pyarrow.RecordBatch],
+        batches: Iterable[pyarrow.RecordBatch | Tagged],
         *,
         timeout: float | None = None,
     ) -> BatchStream:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 from urllib.parse import unquote
 
-import pyarrow
 from pyarrow import flight
 
 from hopyard.errors import InvalidMessage
@@ -17,6 +16,7 @@ from hopyard.wire.fault import answering, stopped_early
 from hopyard.wire.message import decode, encode
 from hopyard.wire.running import RunningCalls
 from hopyard.wire.service import END_OF_STREAM, Batches, BatchReader, Service
+from hopyard.wire.tagged import Tagged, write_item
 
 
 class TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no types
@@ -93,19 +93,19 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         with answering(batches.doing), self._running.entered():
             answers = self._service.exchange(stream, batches)
             writer.begin(answers.schema)
-            for batch in answers:
-                writer.write_batch(batch)
+            for item in answers:
+                write_item(writer, item)
             writer.write_metadata(END_OF_STREAM)
             batches.discard()
 
-    def _sending(self, batches: Batches, doing: str) -> Iterator[pyarrow.RecordBatch]:
+    def _sending(self, batches: Batches, doing: str) -> Iterator[Any]:
         remaining = iter(batches)
         while True:
             with answering(doing), self._running.entered():
                 batch = next(remaining, None)
             if batch is None:
                 return
-            yield batch
+            yield (batch.batch, batch.tag) if isinstance(batch, Tagged) else batch  # as Flight wants it
 
     def _refuse(self, *_details: Any) -> NoReturn:
         # methods and streams are known by name; pyarrow's own refusal would send a stack trace

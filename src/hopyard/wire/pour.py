@@ -12,12 +12,13 @@ from pyarrow import flight
 from hopyard.errors import SchemaMismatch
 from hopyard.wire.fault import FLIGHT_ERRORS, Exchange
 from hopyard.wire.service import END_OF_STREAM
+from hopyard.wire.tagged import Tagged, write_item
 
 
 def pour(
     writer: flight.FlightStreamWriter,
     schema: pyarrow.Schema,
-    batches: Iterable[pyarrow.RecordBatch],
+    batches: Iterable[pyarrow.RecordBatch | Tagged],
     *,
     doing: str,
 ) -> Exception | None:
@@ -30,11 +31,12 @@ def pour(
     Raises:
         SchemaMismatch: A batch has another schema.
     """
-    for batch in batches:
-        if not batch.schema.equals(schema):
-            raise SchemaMismatch(doing, _columns(schema), _columns(batch.schema))
+    for item in batches:
+        found = item.batch.schema if isinstance(item, Tagged) else item.schema
+        if not found.equals(schema):
+            raise SchemaMismatch(doing, _columns(schema), _columns(found))
         try:
-            writer.write_batch(batch)
+            write_item(writer, item)
         except FLIGHT_ERRORS as error:
             return error
     try:
@@ -64,7 +66,7 @@ class Pouring:
         self,
         writer: flight.FlightStreamWriter,
         schema: pyarrow.Schema,
-        batches: Iterable[pyarrow.RecordBatch],
+        batches: Iterable[pyarrow.RecordBatch | Tagged],
         exchange: Exchange,
     ) -> None:
         self.error: Exception | None = None
@@ -81,7 +83,7 @@ class Pouring:
         """Lets the thread end, once there are no more answers to draw."""
         self._drawn.set()
 
-    def _run(self, schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:
+    def _run(self, schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch | Tagged]) -> None:
         try:
             # what Flight reports here, the drawing side meets too, and knows better what it means
             pour(self._writer, schema, batches, doing=self._exchange.doing)

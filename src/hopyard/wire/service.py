@@ -13,6 +13,7 @@ from pyarrow import flight
 
 from hopyard.errors import InvalidMessage, PeerGone, UnknownMethod
 from hopyard.wire.message import Json
+from hopyard.wire.tagged import Tagged, tagged_item
 
 END_OF_STREAM = b"end"
 """Last message of a complete stream. gRPC ends a stream the same way whether its sender was done or
@@ -29,13 +30,13 @@ def is_end(chunk: flight.FlightStreamChunk) -> bool:
 
 
 class Batches(Protocol):
-    """Record batches of one schema, such as a `pyarrow.RecordBatchReader`."""
+    """Record batches of one schema, some perhaps with tags; such as a `pyarrow.RecordBatchReader`."""
 
     @property
     def schema(self) -> pyarrow.Schema:
         """The schema of every batch."""
 
-    def __iter__(self) -> Iterator[pyarrow.RecordBatch]: ...
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch | Tagged]: ...
 
 
 class BatchReader:
@@ -71,12 +72,17 @@ class BatchReader:
             PeerGone: The client went away before it was done.
             InvalidMessage: What came is not a record batch.
         """
+        for item in self.tagged():
+            yield item.batch
+
+    def tagged(self) -> Iterator[Tagged]:
+        """Yields the batches with their tags; raises as iteration does."""
         while not self._complete:
             chunk = self._next_chunk()
             if is_end(chunk):
                 self._complete = True
             elif chunk.data is not None:
-                yield chunk.data
+                yield tagged_item(chunk)
 
     def discard(self) -> None:
         """Reads on without looking, until the client is done or gone."""

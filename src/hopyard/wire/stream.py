@@ -12,6 +12,7 @@ from hopyard.errors import HopyardError, PeerGone
 from hopyard.wire.fault import FLIGHT_ERRORS, Exchange, error_of
 from hopyard.wire.pour import Pouring
 from hopyard.wire.service import is_end
+from hopyard.wire.tagged import Tagged, tagged_item
 
 
 class BatchStream:
@@ -40,8 +41,13 @@ class BatchStream:
         self._reader.cancel()
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        for item in self.tagged():
+            yield item.batch
+
+    def tagged(self) -> Iterator[Tagged]:
+        """Yields the batches with their tags."""
         while (chunk := self._next_chunk()) is not None:
-            yield chunk.data
+            yield tagged_item(chunk)
 
     def _next_chunk(self) -> flight.FlightStreamChunk | None:
         try:

@@ -1,0 +1,110 @@
+"""Pieces: what a partition is cut into on its way to a node, and the encodings of their rows."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import cloudpickle
+import pyarrow as pa
+
+from hopyard.feed.ranges import Ranges
+
+PIECE_BYTES = 1 << 20
+FIRST_ROWS = 16
+MOST_ROWS = 1 << 16
+ENCODING = b"hopyard.rows"
+PICKLED = b"pickled"
+PICKLED_SCHEMA = pa.schema(
+    [pa.field("rows", pa.large_binary(), nullable=False)], metadata={ENCODING: PICKLED}
+)
+_TAG = struct.Struct("<QQ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some consecutive rows of a partition.
+
+    Attributes:
+        batch: The rows, as columns or pickled.
+        start: Number of the first row in its partition.
+        rows: How many there are.
+    """
+
+    batch: pa.RecordBatch
+    start: int
+    rows: int
+
+    @property
+    def tag(self) -> bytes:
+        """What travels beside the batch."""
+        return _TAG.pack(self.start, self.rows)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, tag: bytes) -> Self:
+        """Returns a piece that has arrived."""
+        start, rows = _TAG.unpack(tag)
+        return cls(batch=batch, start=start, rows=rows)
+
+
+def is_pickled(schema: pa.Schema) -> bool:
+    """Tells whether batches of a schema hold pickled objects instead of columns."""
+    return (schema.metadata or {}).get(ENCODING) == PICKLED
+
+
+def pack(rows: list[object]) -> pa.RecordBatch:
+    """Returns any objects as a batch; they are serialised together, once."""
+    # classes of the driver's main program travel by value, which pickle alone cannot do
+    return pa.record_batch([pa.array([cloudpickle.dumps(rows)], pa.large_binary())], schema=PICKLED_SCHEMA)
+
+
+def unpack(batch: pa.RecordBatch) -> list[object]:
+    """Returns the objects of a batch that `pack` made."""
+    rows: list[object] = pickle.loads(batch.column(0)[0].as_buffer())  # noqa: S301  it came with the token
+    return rows
+
+
+def cut_batches(
+    batches: Iterable[pa.RecordBatch], *, without: Ranges | None = None, piece_bytes: int = PIECE_BYTES
+) -> Iterator[Piece]:
+    """Yields the batches of a partition in pieces, which are slices of them; leaves out some ranges of rows."""
+    done = without or Ranges()
+    offset = 0
+    for batch in batches:
+        step = _rows_for(piece_bytes, batch.nbytes, batch.num_rows)
+        for start, stop in done.missing(offset, offset + batch.num_rows):
+            for first in range(start, stop, step):
+                rows = min(step, stop - first)
+                yield Piece(batch=batch.slice(first - offset, rows), start=first, rows=rows)
+        offset += batch.num_rows
+
+
+def cut_rows(
+    rows: Iterable[object], *, without: Ranges | None = None, piece_bytes: int = PIECE_BYTES
+) -> Iterator[Piece]:
+    """Yields the objects of a partition in pickled pieces; leaves out some ranges of rows."""
+    done = without or Ranges()
+    step, start = FIRST_ROWS, 0
+    pending: list[object] = []
+    for number, row in enumerate(rows):
+        if done.has(number) or len(pending) == step:
+            if pending:
+                piece = Piece(batch=pack(pending), start=start, rows=len(pending))
+                step = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
+                yield piece
+            pending = []
+        if done.has(number):
+            continue
+        if not pending:
+            start = number
+        pending.append(row)
+    if pending:
+        yield Piece(batch=pack(pending), start=start, rows=len(pending))
+
+
+def _rows_for(piece_bytes: int, size: int, rows: int) -> int:
+    """Returns how many rows make a piece of a size, where some rows are so big together."""
+    return max(1, min(MOST_ROWS, piece_bytes * rows // max(1, size)))
