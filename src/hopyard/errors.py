@@ -564,6 +564,48 @@ class GpuMemoryNotLimited(HopyardError, RuntimeError):
         return f"{self.framework} cannot be limited to {self.fraction:g} of the GPU's memory: {self.cause}"
 
 
+# --- feed ------------------------------------------------------------------------------------------
+
+
+class WrongEpochState(HopyardError, RuntimeError):
+    """Something was asked of a kept epoch that it cannot do now."""
+
+    def __init__(self, state: str, asked: str) -> None:
+        super().__init__(state, asked)
+        self.state = state
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return f"the epoch that is kept on this host is {self.state} and cannot {self.asked}."
+
+
+class NotInStep(HopyardError, LookupError):
+    """A node that is none of those that train in step asked for a batch."""
+
+    def __init__(self, rank: int, ranks: tuple[int, ...]) -> None:
+        super().__init__(rank, ranks)
+        self.rank = rank
+        self.ranks = ranks
+
+    def __str__(self) -> str:
+        return f"node {self.rank} does not train in step; those that do: {', '.join(map(str, self.ranks))}."
+
+
+class NothingToRepeat(HopyardError, RuntimeError):
+    """Nodes got no row at all, and were to repeat some of theirs to keep step with the others."""
+
+    def __init__(self, ranks: tuple[int, ...]) -> None:
+        super().__init__(ranks)
+        self.ranks = ranks
+
+    def __str__(self) -> str:
+        nodes = ("node " if len(self.ranks) == 1 else "nodes ") + ", ".join(map(str, self.ranks))
+        return (
+            f"no row was fed to {nodes}, so there is nothing to repeat until the others have used up theirs "
+            "(uneven='pad'). Feed more rows, use fewer nodes, or choose uneven='drop'."
+        )
+
+
 # --- training --------------------------------------------------------------------------------------
 
 
