@@ -435,6 +435,18 @@ class DriverOutOfReach(HopyardError, ConnectionError):
         )
 
 
+class SupervisorNotStarted(HopyardError, RuntimeError):
+    """The process that was to look after a node beside its Spark task did not get so far."""
+
+    def __init__(self, cause: str, last_lines: tuple[str, ...]) -> None:
+        super().__init__(cause, last_lines)
+        self.cause = cause
+        self.last_lines = last_lines
+
+    def __str__(self) -> str:
+        return f"its supervisor did not start: {self.cause}" + "".join(f"\n{line}" for line in self.last_lines)
+
+
 class NotEnoughSlots(HopyardError, RuntimeError):
     """Spark can never run all nodes of a plan at the same time."""
 
@@ -567,6 +579,69 @@ class GpuMemoryNotLimited(HopyardError, RuntimeError):
 # --- feed ------------------------------------------------------------------------------------------
 
 
+class NotFed(HopyardError, RuntimeError):
+    """A feed was asked for where there is none."""
+
+    def __init__(self, wanted: str, reason: str) -> None:
+        super().__init__(wanted, reason)
+        self.wanted = wanted
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.wanted} is not possible: {self.reason}."
+
+
+class Superseded(HopyardError, RuntimeError):
+    """A Spark task feeds a partition that a later attempt of the same task has taken over."""
+
+    def __init__(self, partition: int, attempt: int) -> None:
+        super().__init__(partition, attempt)
+        self.partition = partition
+        self.attempt = attempt
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt} to feed partition {self.partition} was given up for a later one."
+
+
+class FeedStalled(HopyardError, TimeoutError):
+    """Rows wait to be consumed, and no node consumes any."""
+
+    def __init__(self, seconds: float, nodes: tuple[str, ...]) -> None:
+        super().__init__(seconds, nodes)
+        self.seconds = seconds
+        self.nodes = nodes
+
+    def __str__(self) -> str:
+        return (
+            f"no node has consumed a row for {self.seconds:g} s (feed_timeout), although rows wait: "
+            f"{'; '.join(self.nodes)}."
+        )
+
+
+class FeedMiscounted(HopyardError, RuntimeError):
+    """The rows that nodes have received are not those that were sent."""
+
+    def __init__(self, epoch: int, partitions: tuple[str, ...]) -> None:
+        super().__init__(epoch, partitions)
+        self.epoch = epoch
+        self.partitions = partitions
+
+    def __str__(self) -> str:
+        shown = "; ".join(self.partitions[:5]) + ("; ..." if len(self.partitions) > 5 else "")
+        return f"epoch {self.epoch}: rows sent and received differ in {len(self.partitions)} partitions ({shown})."
+
+
+class FeedJobFailed(HopyardError, RuntimeError):
+    """The Spark job that computes the rows failed."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"Spark could not compute the rows to feed: {self.cause}"
+
+
 class WrongEpochState(HopyardError, RuntimeError):
     """Something was asked of a kept epoch that it cannot do now."""
 
@@ -604,6 +679,75 @@ class NothingToRepeat(HopyardError, RuntimeError):
             f"no row was fed to {nodes}, so there is nothing to repeat until the others have used up theirs "
             "(uneven='pad'). Feed more rows, use fewer nodes, or choose uneven='drop'."
         )
+
+
+class UnknownColumns(HopyardError, KeyError):
+    """Columns were named that the rows do not have."""
+
+    def __init__(self, names: tuple[str, ...], available: tuple[str, ...]) -> None:
+        super().__init__(names, available)
+        self.names = names
+        self.available = available
+
+    def __str__(self) -> str:
+        return f"there is no column {', '.join(self.names)}; the columns are {', '.join(self.available)}."
+
+
+class DuplicateColumns(HopyardError, ValueError):
+    """Several columns have the same name, so that a name does not tell which one is meant."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
+
+    def __str__(self) -> str:
+        return f"several columns are called {', '.join(self.names)}; rename or drop some (df.toDF, df.drop)."
+
+
+class NullValues(HopyardError, ValueError):
+    """A column has nulls, and its array has no room for them."""
+
+    def __init__(self, column: str, count: int, kind: str, example: str) -> None:
+        super().__init__(column, count, kind, example)
+        self.column = column
+        self.count = count
+        self.kind = kind
+        self.example = example
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.column!r} has {self.count} null(s) of type {self.kind} in one batch, and an array cannot hold "
+            f"them. Say what stands for a null (fill_nulls={{{self.column!r}: {self.example}}}), or have Spark fill or "
+            "drop them before (df.fillna, df.na.drop)."
+        )
+
+
+class FillDoesNotFit(HopyardError, ValueError):
+    """What shall stand for the nulls of a column is no value of that column."""
+
+    def __init__(self, column: str, fill: str, kind: str, reason: str) -> None:
+        super().__init__(column, fill, kind, reason)
+        self.column = column
+        self.fill = fill
+        self.kind = kind
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.fill} cannot stand for the nulls of column {self.column!r} ({self.kind}): {self.reason}."
+        )
+
+
+class InvalidVectors(HopyardError, ValueError):
+    """The vectors of a column do not make a matrix."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(column, reason)
+        self.column = column
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the vectors of column {self.column!r} do not make a matrix: {self.reason}."
 
 
 # --- training --------------------------------------------------------------------------------------
