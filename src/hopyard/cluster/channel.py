@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Self
 
 from hopyard.errors import BadMessage, NotInsideRun
 
@@ -33,27 +32,49 @@ class Reading:
         Raises:
             NotInsideRun: The current process is not a node.
         """
-        fd = environ.get(VARIABLE)
-        if fd is None:
-            raise NotInsideRun("report()")
-        line = memoryview(json.dumps(asdict(self)).encode() + b"\n")
-        while line:  # short lines go out in one piece, so that threads and forked processes do not mix theirs
-            line = line[os.write(int(fd), line) :]
+        _send(asdict(self), environ, "report()")
 
-    @classmethod
-    def parse(cls, line: bytes) -> Self:
-        """Returns what a line of the channel tells.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something that the driver is to know of a node while it runs; a later one of the same name replaces it."""
+
+    note: str
+    text: str
+
+    def send(self, environ: Mapping[str, str]) -> None:
+        """Hands this to the supervisor.
 
         Raises:
-            BadMessage: It is not a line that `send` wrote.
+            NotInsideRun: The current process is not a node.
         """
-        try:
-            fields = json.loads(line)
-            return cls(
-                name=str(fields["name"]),
-                step=int(fields["step"]),
-                value=float(fields["value"]),
-                time=float(fields["time"]),
-            )
-        except (ValueError, TypeError, KeyError) as error:
-            raise BadMessage(repr(line[:200]), f"{type(error).__name__}: {error}") from error
+        _send(asdict(self), environ, f"the note {self.note!r}")
+
+
+def parse(line: bytes) -> Reading | Note:
+    """Returns what a line of the channel tells.
+
+    Raises:
+        BadMessage: It is not a line that `send` wrote.
+    """
+    try:
+        fields = json.loads(line)
+        if "note" in fields:
+            return Note(note=str(fields["note"]), text=str(fields["text"]))
+        return Reading(
+            name=str(fields["name"]),
+            step=int(fields["step"]),
+            value=float(fields["value"]),
+            time=float(fields["time"]),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadMessage(repr(line[:200]), f"{type(error).__name__}: {error}") from error
+
+
+def _send(fields: Mapping[str, object], environ: Mapping[str, str], what: str) -> None:
+    fd = environ.get(VARIABLE)
+    if fd is None:
+        raise NotInsideRun(what)
+    line = memoryview(json.dumps(fields).encode() + b"\n")
+    while line:  # short lines go out in one piece, so that threads and forked processes do not mix theirs
+        line = line[os.write(int(fd), line) :]

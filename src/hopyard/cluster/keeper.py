@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from hopyard.cluster.channel import Reading
+from hopyard.cluster.channel import Note, Reading, parse
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask
@@ -79,11 +79,14 @@ class Keeper:
     def message(self, line: bytes) -> None:
         """Takes a line from the node's channel; what is no metric goes to the log with the reason."""
         try:
-            reading = Reading.parse(line)
+            reading = parse(line)
         except BadMessage as error:
             self.line(f"[hopyard] {error}".encode())
             return
         self._active = self._clock()
+        if isinstance(reading, Note):
+            self.announce(reading.note, reading.text)
+            return
         self._step = reading.step
         self._show(reading)
         self._writer.metric(
@@ -105,8 +108,8 @@ class Keeper:
         self._latest = latest  # a new one, since another thread reads the old one
 
     def announce(self, name: str, address: str) -> None:
-        """Takes the address of a server beside the node."""
-        self._notes = {**self._notes, name: address}
+        """Takes something that the driver is to know, such as the address of a server beside the node."""
+        self._notes[name] = address
 
     def sign(self) -> Sign:
         """Returns what there is to tell the driver; lines are told once."""
@@ -115,7 +118,7 @@ class Keeper:
             metrics=self._latest,
             idle_seconds=self._clock() - self._active,
             lines=() if self._unsent is None else self._unsent.take(),
-            notes=self._notes,
+            notes=dict(self._notes),  # threads add to it
         )
 
     def close(self, record: NodeOutcome) -> NodeOutcome:

@@ -28,6 +28,8 @@ class NodeInfo:
         port: Descriptor of the socket that holds the node's port; -1 for none.
         port_inode: By which that socket is known; descriptors are given out again.
         cluster: Addresses by role.
+        feed_token: The secret that those who feed the node must show; empty if it is not fed.
+        feed_ports: The ports at which it may be fed.
     """
 
     run_id: str
@@ -43,6 +45,8 @@ class NodeInfo:
     port: int = -1
     port_inode: int = 0
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    feed_token: str = ""
+    feed_ports: Sequence[int] = (0,)
 
     def to_env(self) -> dict[str, str]:
         """Returns the environment variables from which `from_env` restores this."""

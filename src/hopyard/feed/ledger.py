@@ -63,4 +63,4 @@ class Ledger:
         """Drops what is known of an epoch, which is over."""
         for known in (self._pages, self._opened):
             for share in [share for share in known if (share.feed, share.epoch) == (feed, epoch)]:
-                del known[share]  # type: ignore[attr-defined]
+                del known[share]

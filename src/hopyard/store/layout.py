@@ -20,7 +20,7 @@ PROJECTS = "Projects"
 # `checkpoints` is none of them. It is the user's, and what the chief writes to a folder of that name in its log
 # folder is a checkpoint of the run like any other.
 RESERVED_NAMES = frozenset(
-    {"run.json", "study.json", "logfile*", "metric", "metrics", "logs", "nodes", "node.[0-9]*"}
+    {"run.json", "study.json", "logfile*", "metric", "metrics", "logs", "nodes", "feeds", "node.[0-9]*"}
 )
 
 # No dot in a key: what stands between two '=' has to have one reading.
@@ -117,6 +117,11 @@ class RunPaths:
         return f"{self.folder}/nodes"
 
     @property
+    def feeds(self) -> str:
+        """Folder with what became of the rows of each partition, for each feed and epoch."""
+        return f"{self.folder}/feeds"
+
+    @property
     def checkpoints(self) -> str:
         """Folder that all attempts share: what the next one goes on from."""
         return f"{self.folder}/checkpoints"
@@ -137,6 +142,10 @@ class RunPaths:
     def node_logfile(self, rank: int, attempt: int = 0) -> str:
         """Returns the log of one node in one piece, written at its end."""
         return f"{self.node_logdir(rank)}/logfile{_suffix(attempt)}"
+
+    def feed(self, number: int, epoch: int) -> str:
+        """Returns the account of one epoch of one feed."""
+        return f"{self.feeds}/{number}.{epoch}.json"
 
     def outcome(self, rank: int, attempt: int = 0) -> str:
         """Returns the record of how one node ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.cluster.payload import Call
@@ -23,9 +23,17 @@ class NodeCall:
 
     def __call__(self) -> Any:
         """Calls the user's function on a node."""
-        if not self.wants_context:
-            return self.call()
-        return self.call.function(*self.call.positional, **self.call.keywords, ctx=NodeContext.current())
+        context = NodeContext.current() if self.wants_context else None
+        if context is None or not context.info.feed_token:
+            return self._call(context)
+        from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
+
+        with NodeFeed(context.info) as feed:
+            return self._call(replace(context, inbox=feed.inbox))
+
+    def _call(self, context: NodeContext | None) -> Any:
+        extra = {} if context is None else {CONTEXT: context}
+        return self.call.function(*self.call.positional, **self.call.keywords, **extra)
 
 
 def bind(function: Callable[..., Any], args: object = None) -> NodeCall:

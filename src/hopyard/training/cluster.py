@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.payload import dump
-from hopyard.errors import AlreadyStarted, NotStarted, RunStopped, StillRunning
+from hopyard.errors import AlreadyStarted, BadArguments, NotFed, NotStarted, RunStopped, StillRunning
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -28,7 +29,12 @@ from hopyard.training.options import RunOptions, TrainSpec
 from hopyard.training.result import RunResult
 from hopyard.training.view import View
 
+if TYPE_CHECKING:
+    from hopyard.feed.account import EpochAccount
+    from hopyard.training.feeding import Feeding
+
 LOG = logging.getLogger(__name__)
+FEED_SECONDS = 600.0
 LOOK_SECONDS = 0.5
 READY_SECONDS = 0.05
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
@@ -71,6 +77,10 @@ class Cluster:
         self._payload = dump(call, user=call.call)
         self._spec = TrainSpec.of(nodes, options) if spec is None else spec
         self._options = options
+        if self._spec.feed and not call.wants_context:
+            raise BadArguments(
+                call.call.name, "a function that is fed needs a parameter named ctx, for ctx.feed()"
+            )
         self._name = options.get("name") or call.call.name
         self._run: RunWriter | None = None
         self._conductor: Conductor | None = None
@@ -82,6 +92,8 @@ class Cluster:
         self._is_over = threading.Event()
         self._is_told = False
         self._resources = ExitStack()
+        self._feed_token = secrets.token_urlsafe() if self._spec.feed else ""
+        self._feeding: Feeding | None = None
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
 
@@ -158,8 +170,45 @@ class Cluster:
             self.wait()
         return self.nodes()
 
+    def train(
+        self, data: object, epochs: int = 1, *, feed_timeout: float = FEED_SECONDS
+    ) -> tuple[EpochAccount, ...]:
+        """Feeds data to the nodes that train, and returns once they have taken all of it; Ctrl-C ends the run.
+
+        The nodes read it from ``ctx.feed()``. It may be called several times; the feed ends with `shutdown` or `wait`.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects.
+            epochs: How often all rows are fed.
+            feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
+
+        Returns:
+            What became of the rows, for each epoch.
+
+        Raises:
+            NotFed: The run was not started with ``feed=True``.
+            BadArguments: The data is nothing that can be fed.
+            FeedStalled: No node consumed anything for `feed_timeout` seconds.
+            FeedJobFailed: Spark could not compute the rows.
+            FeedMiscounted: Rows were lost, or came twice.
+            NodeFailed: A node failed, and the other errors of `wait`.
+        """
+        if type(epochs) is not int or epochs < 1:
+            raise BadArguments("train", f"epochs={epochs!r} is no whole number of at least 1")
+        from hopyard.feed.sources import source_of  # a run that is not fed needs none of it
+
+        feeding = self._fed("train()")
+        source = source_of(data)
+        try:
+            return feeding.train(source, epochs=epochs, feed_timeout=feed_timeout)
+        except BaseException as error:
+            self.stop(INTERRUPTED if isinstance(error, KeyboardInterrupt) else str(error))
+            raise
+
     def wait(self, timeout: float | None = None) -> RunResult:
         """Returns the result once every node has ended and is on record; Ctrl-C ends the run.
+
+        Nodes that are fed are told that nothing more will come.
 
         Raises:
             NodeFailed: A node failed; the error has its traceback and last lines of output.
@@ -171,6 +220,8 @@ class Cluster:
         run = self._started
         with self._view.showing(self.nodes, str(run.id)):
             try:
+                if self._feeding is not None:
+                    self._feeding.end()
                 self._join(timeout)
             except StillRunning:
                 raise
@@ -230,12 +281,15 @@ class Cluster:
                 backend=where,
                 project=self._project,
                 payload=self._payload,
+                feed_token=self._feed_token,
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
             conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
             conductor.begin()
             self._conductor = conductor
+            if self._spec.feed:
+                self._feeding = self._prepare_feeding(run)
             self._resources = resources.pop_all()
 
     @property
@@ -243,6 +297,23 @@ class Cluster:
         if self._run is None:
             raise NotStarted(self._name)
         return self._run
+
+    def _prepare_feeding(self, run: RunWriter) -> Feeding:
+        from hopyard.training.feed_record import FeedRecord
+        from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
+
+        return Feeding(
+            FedCluster(self),
+            token=self._feed_token,
+            ranks=[node.rank for node in self._spec.plan.nodes if node.trains],
+            keep=FeedRecord(self._project, run),
+        )
+
+    def _fed(self, wanted: str) -> Feeding:
+        assert self._started
+        if self._feeding is None:
+            raise NotFed(wanted, "the run was not started with feed=True")
+        return self._feeding
 
     def _join(self, timeout: float | None) -> None:
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
@@ -266,6 +337,32 @@ class Cluster:
             self._error = error
         finally:
             self._is_over.set()
+
+
+@dataclass(frozen=True, slots=True)
+class FedCluster:
+    """A cluster, as far as feeding it is concerned."""
+
+    cluster: Cluster
+
+    @property
+    def attempt(self) -> int:
+        """How often its nodes were started again."""
+        conductor = self.cluster._conductor  # noqa: SLF001  the same module
+        return 0 if conductor is None else conductor.attempt
+
+    def nodes(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing."""
+        return self.cluster.nodes()
+
+    def is_over(self) -> bool:
+        """Whether the run has ended."""
+        return self.cluster._is_over.is_set()  # noqa: SLF001  the same module
+
+    def check(self) -> None:
+        """Raises what ended the run, if something did."""
+        if self.is_over() and self.cluster._error is not None:  # noqa: SLF001  the same module
+            raise self.cluster._error  # noqa: SLF001  the same module
 
 
 @dataclass(frozen=True, slots=True)

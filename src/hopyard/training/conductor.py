@@ -35,6 +35,7 @@ class Score:
     backend: Backend
     project: Project
     payload: bytes
+    feed_token: str = ""
     companions: tuple[Companion, ...] = ()
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
@@ -55,6 +56,7 @@ class Score:
                 tf_config=self.spec.tf_config,
                 streams=self.spec.stream_logs,
                 companions=self.companions,
+                feed_token=self.feed_token,
             )
             for node in self.spec.plan.nodes
         ]
@@ -134,6 +136,11 @@ class Conductor:
         self._options = replace(self._options, patience=replace(self._options.patience, grace=grace_seconds))
         if self._group is not None:
             self._group.grant(grace_seconds)
+
+    @property
+    def attempt(self) -> int:
+        """How often the nodes were started again."""
+        return self._attempt
 
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hopyard.cluster.channel import Reading
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.cluster.ports import let_go
-from hopyard.errors import NotInsideRun
+from hopyard.errors import NotFed, NotInsideRun
 
 if TYPE_CHECKING:
+    from hopyard.feed.inbox import Inbox
     from hopyard.store import Project
+    from hopyard.training.data_feed import DataFeed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class NodeContext:
     """
 
     info: NodeInfo
+    inbox: Inbox | None = field(default=None, repr=False)
 
     @classmethod
     def current(cls, environ: Mapping[str, str] = os.environ) -> NodeContext:
@@ -100,6 +103,19 @@ class NodeContext:
         os.makedirs(self.info.checkpoint_dir, exist_ok=True)
         return self.info.checkpoint_dir
 
+    def feed(self) -> DataFeed:
+        """Returns the rows that `Cluster.train` and `Cluster.inference` feed to this node.
+
+        Raises:
+            NotFed: The run was not started with ``feed=True``, or the node is none of those that train, or the
+                context is not the one that the function was called with.
+        """
+        from hopyard.training.data_feed import DataFeed  # a node that is not fed needs none of it
+
+        if self.inbox is None:
+            raise NotFed("ctx.feed()", _why_not_fed(self.info))
+        return DataFeed(self.inbox)
+
     def should_stop(self) -> bool:
         """Whether the node is to end: the run was stopped, or all that train are done."""
         return os.path.exists(self.info.stop_file)
@@ -120,3 +136,13 @@ class NodeContext:
         now = time.time()
         for name, value in metrics.items():
             Reading(name=name, step=step, value=float(value), time=now).send(os.environ)
+
+
+def _why_not_fed(info: NodeInfo) -> str:
+    if info.feed_token:
+        return (
+            "the feed belongs to the context that the function is called with: give it a parameter named ctx"
+        )
+    if info.role in ("chief", "worker"):
+        return "the run was not started with feed=True"
+    return f"nodes that do not train are not fed, and this is a {info.role}"

@@ -50,6 +50,8 @@ class RunOptions(TypedDict, total=False):
         ports: Ports that nodes may take, such as ``range(8000, 8010)``; any free one by default.
         tensorboard: Show the run in a TensorBoard while it goes on: True beside the driver, ``"chief"`` beside
             rank 0. Its address is logged, in the run's record (``hopyard runs``), and in `Cluster.tensorboard_url`.
+        feed: Whether the nodes are fed by `Cluster.train` and `Cluster.inference`. They then leave their Spark tasks,
+            so that there are slots for the tasks that feed them.
         stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
         progress: Whether a table of the nodes is shown while they run; by default on a terminal and in a
             notebook.
@@ -75,6 +77,7 @@ class RunOptions(TypedDict, total=False):
     grace_seconds: float
     ports: Sequence[int] | None
     tensorboard: bool | str
+    feed: bool
     stream_logs: bool
     progress: bool | None
     name: str | None
@@ -96,6 +99,7 @@ class TrainSpec:
         ports: The ports that nodes may take.
         max_restarts: How often the whole run is started again.
         on_driver: Whether parameter servers and evaluator run beside the driver.
+        feed: Whether the nodes are fed by the driver.
         stream_logs: Whether the nodes' output appears at the driver.
         tensorboard: Whether and where a TensorBoard shows the run.
         tf_config: Whether TensorFlow is told of the cluster.
@@ -110,6 +114,7 @@ class TrainSpec:
     ports: tuple[int, ...] = ANY_PORT
     max_restarts: int = 0
     on_driver: bool = False
+    feed: bool = False
     stream_logs: bool = False
     tensorboard: bool | str = False
     tf_config: bool = False
@@ -159,6 +164,7 @@ class TrainSpec:
             ports=ANY_PORT if ports is None else check_ports(ports),
             max_restarts=restarts,
             on_driver=_switch(options, "driver_ps_nodes"),
+            feed=_switch(options, "feed"),
             stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
             tf_config=plan.size > 1,

@@ -1,0 +1,92 @@
+"""The account of an epoch: what was sent, what arrived, and whether that is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hopyard.errors import FeedMiscounted
+from hopyard.feed.feeder import PartitionReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochAccount:
+    """What became of all rows in one epoch.
+
+    Attributes:
+        epoch: Its number, from 0 on.
+        rows: Rows that the nodes have taken.
+        by_node: The same by rank.
+        partitions: How many partitions there were.
+        skipped: Rows that Spark computed twice, since a task was repeated, and that were not fed again.
+        dropped: Rows that were sent to nodes which had ended or wanted no more.
+        is_whole: Whether all rows were computed.
+        seconds: How long it took.
+    """
+
+    epoch: int
+    rows: int
+    by_node: Mapping[int, int]
+    partitions: int
+    skipped: int = 0
+    dropped: int = 0
+    is_whole: bool = True
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
+        """Returns the sum of what the tasks report."""
+        by_node: dict[int, int] = {}
+        for report in reports:
+            for rank, rows in report.sent.items():
+                by_node[rank] = by_node.get(rank, 0) + rows
+        skipped = sum(report.skipped for report in reports)
+        return cls(
+            epoch=epoch,
+            rows=sum(by_node.values()) + skipped,
+            by_node=dict(sorted(by_node.items())),
+            partitions=len(reports),
+            skipped=skipped,
+            dropped=sum(report.dropped for report in reports),
+            is_whole=all(report.is_whole for report in reports),
+            seconds=round(seconds, 3),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns this as it is stored."""
+        return {
+            "epoch": self.epoch,
+            "rows": self.rows,
+            "by_node": {str(rank): rows for rank, rows in self.by_node.items()},
+            "partitions": self.partitions,
+            "skipped": self.skipped,
+            "dropped": self.dropped,
+            "is_whole": self.is_whole,
+            "seconds": self.seconds,
+        }
+
+
+def check(epoch: int, reports: Sequence[PartitionReport], counts: Sequence[Mapping[int, int]]) -> None:
+    """Compares what was sent with what the nodes have counted, partition by partition.
+
+    Args:
+        epoch: The epoch.
+        reports: What the tasks say that they have sent.
+        counts: Of each node: rows received, by partition.
+
+    Raises:
+        FeedMiscounted: They differ.
+    """
+    received: dict[int, int] = {}
+    for count in counts:
+        for partition, rows in count.items():
+            received[partition] = received.get(partition, 0) + rows
+    sent = {report.partition: sum(report.sent.values()) + report.skipped for report in reports}
+    wrong = [
+        f"partition {partition}: {sent.get(partition, 0)} sent, {received.get(partition, 0)} received"
+        for partition in sorted(sent.keys() | received.keys())
+        if sent.get(partition, 0) != received.get(partition, 0)
+    ]
+    if wrong:
+        raise FeedMiscounted(epoch, tuple(wrong))

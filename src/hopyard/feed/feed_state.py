@@ -1,0 +1,38 @@
+"""What the driver is told of a node's feed, in the notes of its heartbeats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Self
+
+ADDRESS = "feed"
+STATE = "feed.state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedState:
+    """How the feed of a node is doing.
+
+    Attributes:
+        received: Rows that have come.
+        consumed: Rows that the function has drawn.
+        blocked: Senders that wait for room.
+        is_stopped: Whether the node wants nothing more.
+    """
+
+    received: int = 0
+    consumed: int = 0
+    blocked: int = 0
+    is_stopped: bool = False
+
+    def to_note(self) -> str:
+        """Returns the text of the note."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, notes: Mapping[str, str]) -> Self:
+        """Returns what the notes of a node tell; that of one which has told nothing yet is nought."""
+        text = notes.get(STATE)
+        return cls() if text is None else cls(**json.loads(text))

@@ -1,0 +1,81 @@
+"""The feed of a node: a server in the node's own process, and the inbox that it fills."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Self
+
+from hopyard.cluster.channel import Note
+from hopyard.cluster.housekeeping import Chore, Housekeeper
+from hopyard.cluster.node_info import NodeInfo
+from hopyard.errors import NotFed
+from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
+from hopyard.feed.inbox import Inbox
+from hopyard.feed.service import FeedService
+from hopyard.wire import WireServer
+
+TELL_SECONDS = 0.2
+CLOSE_SECONDS = 4.0
+
+
+class NodeFeed:
+    """Takes in what is fed to this node, while its context is open; leaving it refuses the rest.
+
+    Args:
+        info: The node.
+        environ: Where the way to its supervisor is found.
+    """
+
+    def __init__(self, info: NodeInfo, environ: Mapping[str, str] = os.environ) -> None:
+        if not info.feed_token:
+            reason = (
+                "the run was not started with feed=True" if info.role in _FED else f"a {info.role} is not fed"
+            )
+            raise NotFed("feed()", reason)
+        self.inbox = Inbox()
+        self._info = info
+        self._environ = environ
+        self._told: FeedState | None = None
+        self._resources = ExitStack()
+
+    def __enter__(self) -> Self:
+        host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
+        with ExitStack() as resources:
+            server = WireServer(
+                FeedService(self.inbox),
+                address=host.strip("[]"),
+                port=self._info.feed_ports,
+                token=self._info.feed_token,
+                close_timeout=CLOSE_SECONDS,
+            )
+            resources.enter_context(server)
+            resources.callback(self._stop)
+            resources.enter_context(Housekeeper(Chore(self._tell, TELL_SECONDS)))
+            Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
+            self._resources = resources.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()
+
+    def _stop(self) -> None:
+        self.inbox.stop()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tells the driver how the feed is doing, if that has changed."""
+        level = self.inbox.level
+        state = FeedState(
+            received=level.received,
+            consumed=level.consumed,
+            blocked=level.blocked,
+            is_stopped=level.is_stopped,
+        )
+        if state != self._told:
+            Note(note=STATE, text=state.to_note()).send(self._environ)
+            self._told = state
+
+
+_FED = ("chief", "worker")

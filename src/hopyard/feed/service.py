@@ -1,0 +1,90 @@
+"""What a node serves to those that feed it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hopyard.errors import PeerGone, UnknownMethod
+from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.ledger import Share
+from hopyard.feed.pieces import Piece
+from hopyard.wire import BatchReader, Json, Service
+
+LOG = logging.getLogger(__name__)
+OPEN = "open"
+CLAIM = "claim"
+COUNTS = "counts"
+FORGET = "forget"
+END = "end"
+TRAIN = "train"
+
+
+def train_stream(share: Share, attempt: int) -> str:
+    """Returns the name of the stream into which an attempt pours a share."""
+    return "/".join((TRAIN, *map(str, share), str(attempt)))
+
+
+class FeedService(Service):
+    """Serves an inbox; called from threads of the wire."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._methods: dict[str, Callable[[Mapping[str, Any]], dict[str, Json]]] = {
+            OPEN: self._open,
+            CLAIM: self._claim,
+            COUNTS: self._counts,
+            FORGET: self._forget,
+            END: self._end,
+        }
+
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Answers a feeder, or the driver."""
+        if method not in self._methods:
+            raise UnknownMethod(method)
+        return self._methods[method](message)
+
+    def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
+        """Takes in what a feeder pours, as long as there is room and the node wants it."""
+        kind, *numbers = stream.split("/")
+        if kind != TRAIN:
+            raise UnknownMethod(stream)
+        feed, epoch, partition, attempt = map(int, numbers)
+        share = Share(feed, epoch, partition)
+        rows = 0
+        try:
+            for item in batches.tagged():
+                piece = Piece.of(item.batch, item.tag)
+                taken = self._inbox.put(piece, share, attempt)
+                if taken is not Taken.KEPT:
+                    return {"rows": rows, "end": taken.value}
+                rows += piece.rows
+        except (
+            PeerGone
+        ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
+            LOG.info("partition %d broke off after %d rows: %s", partition, rows, error)
+        return {"rows": rows, "end": Taken.KEPT.value}
+
+    def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        earlier = self._inbox.open(_share(message), message["attempt"])
+        return {"earlier": earlier, "stopped": self._inbox.level.is_stopped}
+
+    def _claim(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return {"ranges": [[*pair] for pair in self._inbox.claim(_share(message), message["attempt"])]}
+
+    def _counts(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        counts = self._inbox.counts(message["feed"], message["epoch"])
+        return {"partitions": [[*pair] for pair in counts.items()]}
+
+    def _forget(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.forget(message["feed"], message["epoch"])
+        return {}
+
+    def _end(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.end()
+        return {}
+
+
+def _share(message: Mapping[str, Any]) -> Share:
+    return Share(message["feed"], message["epoch"], message["partition"])

@@ -1,0 +1,134 @@
+"""Data that can be fed, and the Spark jobs that feed it."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from hopyard.cluster.spark_job import summary
+from hopyard.errors import BadArguments, FeedJobFailed
+from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.spark_tasks import REPORT_SCHEMA, FeedFrame, FeedRows, parse_report
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrame
+
+CANCEL_SECONDS = 30.0
+
+
+class Source(Protocol):
+    """Rows in partitions that Spark can compute."""
+
+    @property
+    def context(self) -> SparkContext:
+        """The Spark application that computes them."""
+
+    def feed(self, plan: FeedPlan) -> list[PartitionReport]:
+        """Feeds all partitions, in one Spark job."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """The rows of a DataFrame."""
+
+    frame: DataFrame
+
+    @property
+    def context(self) -> SparkContext:
+        """The Spark application that computes them."""
+        return self.frame.sparkSession.sparkContext
+
+    def feed(self, plan: FeedPlan) -> list[PartitionReport]:
+        """Feeds all partitions, in one Spark job."""
+        reports = self.frame.mapInArrow(FeedFrame(plan=plan), REPORT_SCHEMA)
+        return [parse_report(row.report) for row in reports.collect()]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSource:
+    """The objects of an RDD."""
+
+    rows: RDD[object]
+
+    @property
+    def context(self) -> SparkContext:
+        """The Spark application that computes them."""
+        return self.rows.context
+
+    def feed(self, plan: FeedPlan) -> list[PartitionReport]:
+        """Feeds all partitions, in one Spark job."""
+        return [parse_report(text) for text in self.rows.mapPartitions(FeedRows(plan=plan)).collect()]
+
+
+def source_of(data: object) -> Source:
+    """Returns the source for what a user wants to feed.
+
+    Raises:
+        BadArguments: It is nothing that can be fed.
+    """
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
+
+    if isinstance(data, DataFrame):
+        return FrameSource(data)
+    if isinstance(data, RDD):
+        return RowsSource(data)
+    raise BadArguments("train", f"a {type(data).__name__} cannot be fed; give a DataFrame or an RDD")
+
+
+class FeedJob:
+    """A Spark job that feeds, in a thread of its own; start it once."""
+
+    def __init__(self, source: Source, plan: FeedPlan) -> None:
+        from pyspark import InheritableThread
+
+        self._source = source
+        self._plan = plan
+        self._group = f"hopyard-feed-{uuid.uuid4().hex}"
+        self._ended = threading.Event()
+        self._reports: list[PartitionReport] = []
+        self._error: FeedJobFailed | None = None
+        self._thread: threading.Thread = InheritableThread(target=self._run, session=None)
+        self._thread.daemon = True
+
+    def start(self) -> None:
+        """Begins to feed."""
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Tells whether the job has ended within some seconds."""
+        return self._ended.wait(seconds)
+
+    def cancel(self) -> None:
+        """Ends the job and returns when it has ended.
+
+        Raises:
+            FeedJobFailed: Spark did not end it in time.
+        """
+        self._source.context.cancelJobGroup(self._group)
+        if not self._ended.wait(CANCEL_SECONDS):
+            raise FeedJobFailed(f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled")
+
+    def reports(self) -> list[PartitionReport]:
+        """Returns what became of the partitions.
+
+        Raises:
+            FeedJobFailed: The job failed.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._reports
+
+    def _run(self) -> None:
+        try:
+            words = f"Hopyard feed {self._plan.feed}, epoch {self._plan.epoch}"
+            self._source.context.setJobGroup(self._group, words, interruptOnCancel=False)
+            self._reports = self._source.feed(self._plan)
+        except Exception as error:  # noqa: BLE001  handed to the thread that waits
+            self._error = FeedJobFailed(summary(error))
+            self._error.__cause__ = error
+        finally:
+            self._ended.set()
