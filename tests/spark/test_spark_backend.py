@@ -12,6 +12,7 @@ from hopyard.cluster.backend import Backend
 from hopyard.cluster.spark import SparkBackend
 from hopyard.errors import BackendFailed, NotPicklable
 from hopyard.testing.backend_contract import ProcessContract
+from hopyard.testing.detaching import DetachingBackend
 from hopyard.testing.node_functions import square
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ class TestSpark(ProcessContract):
     @pytest.fixture
     def backend(self, spark: SparkSession) -> Backend:
         return SparkBackend(spark.sparkContext)
+
+
+class TestDetaching(ProcessContract):
+    @pytest.fixture
+    def backend(self, spark: SparkSession) -> Backend:
+        return DetachingBackend(spark.sparkContext)
 
 
 def test_the_active_session_is_used_by_default(spark: SparkSession) -> None:

@@ -21,6 +21,7 @@ class GroupOptions:
         patience: How long to wait for what.
         on_lines: Receives the rank and the output of nodes that stream it.
         on_driver: Whether parameter servers and evaluator run beside the driver.
+        detach: Whether nodes leave their Spark tasks, so that others can have the slots.
         address: Where nodes on other machines find the driver; None to find out.
         ports: The ports that the driver may listen on for them.
     """
@@ -28,6 +29,7 @@ class GroupOptions:
     patience: Patience = field(default_factory=Patience)
     on_lines: Callable[[int, tuple[str, ...]], None] | None = None
     on_driver: bool = False
+    detach: bool = False
     address: str | None = None
     ports: tuple[int, ...] = ANY_PORT
 

@@ -23,6 +23,7 @@ _KEYS = (
     "spark.cores.max",
     "spark.dynamicAllocation.enabled",
     "spark.dynamicAllocation.maxExecutors",
+    "spark.dynamicAllocation.minExecutors",
     "spark.executor.cores",
     "spark.executor.instances",
     "spark.executor.resource.gpu.amount",
@@ -101,6 +102,7 @@ class SparkSettings:
         cores_max: Most cores in all; counts on standalone masters only.
         dynamic: Whether Spark starts and ends executors as tasks come and go.
         max_executors: Most executors if `dynamic`.
+        min_executors: Fewest executors if `dynamic`.
         speculation: Whether Spark starts slow tasks a second time; it never does in barrier stages.
     """
 
@@ -114,6 +116,7 @@ class SparkSettings:
     cores_max: int | None = None
     dynamic: bool = False
     max_executors: int | None = None
+    min_executors: int = 0
     speculation: bool = False
 
     @classmethod
@@ -143,6 +146,7 @@ class SparkSettings:
             cores_max=_whole(conf.get("spark.cores.max")),
             dynamic=_is_true(conf.get("spark.dynamicAllocation.enabled")) and not local,
             max_executors=None if most == _UNLIMITED else most,
+            min_executors=int(conf.get("spark.dynamicAllocation.minExecutors", "0")),
             speculation=_is_true(conf.get("spark.speculation")),
         )
 
@@ -150,6 +154,11 @@ class SparkSettings:
     def kind(self) -> Master:
         """Who gives the application its executors."""
         return Master.of(self.master)
+
+    @property
+    def may_shrink(self) -> bool:
+        """Whether Spark may end executors that have nothing to do."""
+        return self.dynamic and (self.max_executors is None or self.min_executors < self.max_executors)
 
     @property
     def workers(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hopyard.cluster.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
 from hopyard.cluster.node_status import NodeStatus, Sign
+from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.rendezvous import Rendezvous, Reply
 from hopyard.errors import UnknownMethod
 from hopyard.tracking import NodeOutcome
@@ -26,6 +27,7 @@ class Coordinator:
     Args:
         rendezvous: What is known of the run.
         on_lines: Receives the rank and the output of a node where nodes send it.
+        on_left: Called when a node has ended and stored what it leaves.
         clock: Seconds that only grow.
     """
 
@@ -34,10 +36,12 @@ class Coordinator:
         rendezvous: Rendezvous,
         *,
         on_lines: Listener | None = None,
+        on_left: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rendezvous = rendezvous
         self._on_lines = on_lines
+        self._on_left = on_left
         self._clock = clock
         self._lock = threading.Lock()
 
@@ -68,8 +72,14 @@ class Coordinator:
         if method == LEFT:
             with self._lock:
                 self._rendezvous.leave(rank, life=str(message["life"]))
+            self._on_left()
             return {}
         raise UnknownMethod(method)
+
+    def deliver(self, rank: int, life: str, outcome: Outcome) -> None:
+        """Takes what came of a node."""
+        with self._lock:
+            self._rendezvous.deliver(rank, outcome, life=life, now=self._clock())
 
     def stop(self, reason: str) -> None:
         """Tells all nodes to stop, with their next call."""

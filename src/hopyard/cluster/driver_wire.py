@@ -8,8 +8,9 @@ import socket
 from collections.abc import Mapping
 
 from hopyard.cluster.coordinator import Coordinator
+from hopyard.cluster.delivery import from_batches, sender_of
 from hopyard.errors import NoSuchAddress
-from hopyard.wire import Json, Service, routable_address
+from hopyard.wire import BatchReader, Json, Service, routable_address
 
 LOG = logging.getLogger(__name__)
 
@@ -23,6 +24,12 @@ class CoordinatorService(Service):
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
         """Answers a node."""
         return self._coordinator.call(method, message)
+
+    def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
+        """Takes what came of a node."""
+        rank, life = sender_of(stream)
+        self._coordinator.deliver(rank, life, from_batches(batches, f"the outcome of node {rank}"))
+        return {}
 
 
 def driver_address(driver_host: str, environ: Mapping[str, str] = os.environ) -> str:

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 RETRY_SECONDS = 1.0
+CALL_SECONDS = 5.0
+ORPHAN_SECONDS = 3.0
 REGISTER = "register"
 HEARTBEAT = "heartbeat"
 ENDED = "ended"
 LEFT = "left"
 LONGEST_TEXT = 20_000
-_OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
+OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
 
 
 class Link(Protocol):
@@ -58,6 +60,8 @@ class Lease:
         seconds: How long the driver may be out of reach.
         holder: Who obeys; it is told again with every renewal.
         retry_seconds: When to call again a driver that did not answer.
+        is_orphan: Tells whether there is reason to think that a driver which does not answer is no more, so that the
+            node need not wait for the end of its lease.
         clock: Seconds that only grow.
     """
 
@@ -70,6 +74,7 @@ class Lease:
         seconds: float,
         holder: Holder,
         retry_seconds: float = RETRY_SECONDS,
+        is_orphan: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._link = link
@@ -78,10 +83,17 @@ class Lease:
         self._seconds = seconds
         self._holder = holder
         self._retry_seconds = retry_seconds
+        self._is_orphan = is_orphan
         self._clock = clock
         self._heard = clock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._renew, name=f"hopyard-lease-{rank}", daemon=True)
+
+    @property
+    def holds(self) -> bool:
+        """Whether a driver that does not answer may still come back."""
+        longest = min(ORPHAN_SECONDS, self._seconds) if self._is_orphan() else self._seconds
+        return self._clock() - self._heard <= longest
 
     def join(self, address: str, host: str) -> Members | None:
         """Registers the node and waits for all others; returns the cluster map, or None if told to stop.
@@ -106,7 +118,7 @@ class Lease:
         try:
             last = _sign_message(self._holder.sign())
             self._link.call(ENDED, {"rank": self._rank, "life": self._life, "record": told, **last})
-        except _OUT_OF_REACH as error:
+        except OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
             LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
 
@@ -114,7 +126,7 @@ class Lease:
         """Tells the driver that all is stored which the node leaves."""
         try:
             self._link.call(LEFT, {"rank": self._rank, "life": self._life})
-        except _OUT_OF_REACH as error:
+        except OUT_OF_REACH as error:
             LOG.info("the driver was not told that node %d has stored all: %s", self._rank, error)
 
     def __enter__(self) -> Self:
@@ -130,7 +142,7 @@ class Lease:
         while True:
             try:
                 return self._link.call(REGISTER, message)
-            except _OUT_OF_REACH as error:
+            except OUT_OF_REACH as error:
                 # a driver that was never in reach is an error to tell at once
                 is_slow = isinstance(error, WireTimeout)
                 if not is_slow or self._clock() - self._heard > self._seconds:
@@ -158,11 +170,12 @@ class Lease:
         """Returns the driver's answer, or None if it is out of reach; if that lasts, the node is ended."""
         try:
             answer = self._link.call(method, message)
-        except _OUT_OF_REACH:
-            silence = self._clock() - self._heard
-            if silence > self._seconds:
+        except OUT_OF_REACH:
+            if not self.holds:
                 self._over.set()
-                self._holder.stop(f"its driver has been out of reach for {silence:.0f} s (lease)")
+                why = "its executor is gone, too" if self._is_orphan() else "lease"
+                silence = self._clock() - self._heard
+                self._holder.stop(f"its driver has been out of reach for {silence:.0f} s ({why})")
             return None
         self._heard = self._clock()
         return answer

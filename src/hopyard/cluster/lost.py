@@ -10,13 +10,20 @@ from hopyard.cluster.keeper import TAIL_LINES
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.outcome import Outcome
 from hopyard.errors import HopyardError
-from hopyard.tracking import NodeState, NodeWriter, RunReader
+from hopyard.tracking import NodeOutcome, NodeState, NodeWriter, RunReader
 
 LOG = logging.getLogger(__name__)
 
 
-def lost_outcome(task: NodeTask, host: str, reason: str) -> Outcome:
-    """Returns, and stores in the node's stead, the outcome of a node that vanished, with its last lines."""
+def lost_outcome(task: NodeTask, host: str, reason: str, last_lines: tuple[str, ...] = ()) -> Outcome:
+    """Returns, and stores in the node's stead, the outcome of a node that vanished, with its last lines.
+
+    Args:
+        task: The node.
+        host: Where it was.
+        reason: What is known of its end.
+        last_lines: What to show if it has printed nothing.
+    """
     now = time.time()
     record = replace(
         task.finished(now), host=host, state=NodeState.FAILED, exit_code=None, message=reason, ended=now
@@ -25,16 +32,31 @@ def lost_outcome(task: NodeTask, host: str, reason: str) -> Outcome:
         lines = RunReader(task.project, task.run_id).log(
             task.node.rank, attempt=task.attempt, tail=TAIL_LINES
         )
-        record = replace(record, tail=tuple(lines))
-        NodeWriter(task.project, task.run_id, task.node.rank, task.attempt).outcome(record)
+        record = replace(record, tail=tuple(lines) or last_lines)
     except (OSError, HopyardError) as error:
-        # that the node is lost is what the user has to know; the run's own record will tell it
-        LOG.warning("the end of %s could not be stored: %s", task.node, error)
-    return Outcome(record=record)
+        # that the node is lost is what the user has to know, with or without its output
+        LOG.warning("the output of %s could not be read: %s", task.node, error)
+    return _stored(task, record)
+
+
+def undelivered_outcome(task: NodeTask, record: NodeOutcome, cause: str) -> Outcome:
+    """Returns, and stores instead of its own, the outcome of a node whose value got lost on its way to the driver."""
+    problem = f"its outcome did not reach the driver ({cause})"
+    message = problem if record.message is None else f"{record.message}; also, {problem}"
+    return _stored(task, replace(record, state=NodeState.FAILED, message=message))
 
 
 def absent_outcome(task: NodeTask) -> Outcome:
     """Returns the outcome of a node that had not arrived when its run ended."""
     message = "it had not arrived when the run ended"
     record = replace(task.finished(time.time()), state=NodeState.KILLED, exit_code=None, message=message)
+    return Outcome(record=record)
+
+
+def _stored(task: NodeTask, record: NodeOutcome) -> Outcome:
+    try:
+        NodeWriter(task.project, task.run_id, task.node.rank, task.attempt).outcome(record)
+    except (OSError, HopyardError) as error:
+        # whoever waits for the run is told of the node's end; that matters more than the file
+        LOG.warning("the end of %s could not be stored: %s", task.node, error)
     return Outcome(record=record)

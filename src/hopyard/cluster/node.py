@@ -55,6 +55,7 @@ class NodeTask:
         tf_config: Whether TensorFlow is told of the cluster.
         streams: Whether its output is sent to the driver as well.
         companions: What runs beside rank 0.
+        feed_token: The secret that those who feed the node must show; empty if it is not fed.
     """
 
     node: Node
@@ -73,6 +74,7 @@ class NodeTask:
     tf_config: bool = False
     streams: bool = False
     companions: tuple[Companion, ...] = ()
+    feed_token: str = ""
 
     def variables(self, place: NodePlace) -> dict[str, str]:
         """Returns the environment variables that make a process this node."""
@@ -90,6 +92,8 @@ class NodeTask:
             port=place.port,
             port_inode=0 if place.port < 0 else os.fstat(place.port).st_ino,
             cluster=place.members.by_role,
+            feed_token=self.feed_token if self.node.trains else "",
+            feed_ports=self.ports,
         )
         tensorflow = {"TF_CONFIG": place.members.tf_config(self.node)} if self.tf_config else {}
         return {
@@ -152,7 +156,7 @@ def child_environment(task: NodeTask, place: NodePlace) -> dict[str, str]:
         **os.environ,
         **task.variables(place),
         "TMPDIR": str(place.temporary),  # what frameworks leave there goes with the node
-        "PYTHONPATH": os.pathsep.join(_search_path(task.search_path)),
+        "PYTHONPATH": os.pathsep.join(search_path(task.search_path)),
         "PYTHONUNBUFFERED": "1",  # lines reach the log when they are printed
     }
 
@@ -162,7 +166,7 @@ def driver_search_path() -> tuple[str, ...]:
     return tuple(_not_installed(os.path.abspath(entry) for entry in sys.path))
 
 
-def _search_path(driver: Sequence[str]) -> list[str]:
+def search_path(driver: Sequence[str] = ()) -> list[str]:
     """Returns this process's own search path, followed by what exists here of the driver's."""
     own = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *driver_search_path()]
     return list(dict.fromkeys(entry for entry in (*own, *driver) if entry and os.path.exists(entry)))

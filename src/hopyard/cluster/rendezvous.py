@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from hopyard.cluster.members import Members
 from hopyard.cluster.node_status import NodeStatus, Phase, Sign
+from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Node, Plan, Role
 from hopyard.errors import HopyardError, NodesMissing, NoProgress
 from hopyard.tracking import NodeOutcome, NodeState
@@ -70,6 +71,7 @@ class _Member:
     heard: float = 0.0
     sign: Sign = field(default_factory=Sign)
     record: NodeOutcome | None = None
+    outcome: Outcome | None = None  # of a node that brings it itself
     has_left: bool = False
 
     @property
@@ -147,6 +149,11 @@ class Rendezvous:
         return {rank: member.record for rank, member in self._members.items() if member.record is not None}
 
     @property
+    def outcomes(self) -> Mapping[int, Outcome]:
+        """What came of the nodes, by rank, as far as they have brought it themselves."""
+        return {rank: member.outcome for rank, member in self._members.items() if member.outcome is not None}
+
+    @property
     def lost(self) -> Mapping[int, str]:
         """The ranks of the nodes that vanished, and what is known of why."""
         silence = f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
@@ -192,6 +199,14 @@ class Rendezvous:
         member.phase = Phase.of(record.state)
         if record.state is NodeState.FAILED or (record.state is NodeState.KILLED and self._stop is None):
             self._fail(rank, f"node {rank} failed")
+
+    def deliver(self, rank: int, outcome: Outcome, *, life: str, now: float) -> None:
+        """Takes what came of a node, which is its end if nobody told of that before; the first word counts."""
+        member = self._member(rank)
+        self.end(rank, outcome.record, member.sign, life=life, now=now)
+        if member.life == life:
+            member.heard = now
+            member.outcome = member.outcome or outcome
 
     def leave(self, rank: int, *, life: str) -> None:
         """Takes note that a node, which has ended, has also stored what it leaves."""

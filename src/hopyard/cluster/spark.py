@@ -1,4 +1,7 @@
-"""The Spark backend: each node is a supervised process beside a Spark task that stays with it."""
+"""The Spark backend: each node is a supervised process that a Spark task starts.
+
+The task stays with its node, which so holds a slot; or the node leaves it, so that others can have the slot.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hopyard.cluster.attachment import detaches
 from hopyard.cluster.backend import GroupEnd, GroupOptions
 from hopyard.cluster.coordinator import Coordinator
 from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.driver_wire import CoordinatorService, driver_address
-from hopyard.cluster.lost import absent_outcome, lost_outcome
+from hopyard.cluster.lost import absent_outcome, lost_outcome, undelivered_outcome
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
@@ -24,6 +28,7 @@ from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.rendezvous import Rendezvous
 from hopyard.cluster.spark_job import SparkJob, is_cancelled, lost_tasks
 from hopyard.errors import BackendFailed
+from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import WireServer
 
 if TYPE_CHECKING:
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 SETTLE_SECONDS = 8.0
 TICK_SECONDS = 0.5
 NODES_SECONDS = 15.0
+LEASE_MARGIN_SECONDS = 2.0
 EXPLAINED_SECONDS = 2.0
 UNEXPLAINED_SECONDS = 60.0
 CANCEL_SECONDS = 30.0
@@ -78,6 +84,7 @@ class SparkBackend:
         # after a restart the executor that was lost may still be on its way back
         settle = SETTLE_SECONDS if tasks[0].attempt == 0 else options.patience.start
         preflight(self._context, demands, settle_seconds=settle)
+        options = replace(options, detach=options.detach and detaches(self._context, demands))
         stages: dict[int | None, Stage] = {}
         for gpus, some in shares.items():
             profile = profile_for(self._context, gpus)
@@ -88,9 +95,10 @@ class SparkBackend:
 
 
 class SparkGroup:
-    """Spark jobs of long tasks, the coordinator that their nodes call, and nodes beside the driver, if any.
+    """Spark jobs, the coordinator that their nodes call, and nodes beside the driver, if any.
 
-    Whoever waits for the group drives it: `wait` looks at the clock and at Spark.
+    If nodes leave their tasks, the jobs end when all nodes have registered, and the group when all have brought
+    their outcomes. Otherwise the jobs last as long as the nodes. Whoever waits for the group drives it: `wait` looks at the clock and at Spark.
     """
 
     def __init__(
@@ -102,10 +110,11 @@ class SparkGroup:
     ) -> None:
         self._context = context
         self._tasks = {task.node.rank: task for task in tasks}
+        self._options = options
         self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
-        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines)
+        self._news = threading.Event()
+        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines, on_left=self._news.set)
         self._job_group = f"hopyard-{uuid.uuid4().hex}"
-        self._job_ended = threading.Event()
         self._over_since: float | None = None
         with ExitStack() as resources:
             driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
@@ -113,8 +122,8 @@ class SparkGroup:
             server = WireServer(CoordinatorService(self._coordinator), address=address, port=options.ports)
             resources.enter_context(server)
             self._jobs = [self._job(stage, server) for stage in stages]
-            remote = {task.node.rank for stage in stages for task in stage.tasks}
-            beside = [task for rank, task in self._tasks.items() if rank not in remote]
+            self._remote = {task.node.rank for stage in stages for task in stage.tasks}
+            beside = [task for rank, task in self._tasks.items() if rank not in self._remote]
             self._beside = supervise(beside, self._coordinator, address=address)
             self._resources = resources.pop_all()
 
@@ -125,18 +134,22 @@ class SparkGroup:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
-            if self._job_ended.wait(min(TICK_SECONDS, left)):
-                self._job_ended.clear()
+            if self._news.wait(min(TICK_SECONDS, left)):
+                self._news.clear()
         return self._end()
 
     def stop(self, reason: str) -> None:
-        """Tells the nodes to end, so that they store what they have; cancels the Spark jobs if they do not."""
+        """Tells the nodes to end, so that they store what they have; cancels the Spark jobs if they do not.
+
+        A node that has left its task and does not hear of it ends when its lease has run out.
+        """
         self._coordinator.stop(reason)
-        deadline = time.monotonic() + NODES_SECONDS
+        lease = self._options.patience.lease + LEASE_MARGIN_SECONDS if self._options.detach else 0.0
+        deadline = time.monotonic() + max(NODES_SECONDS, lease)
         with self._resources:
             while not self._coordinator.is_settled and time.monotonic() < deadline and self._is_under_way():
-                if self._job_ended.wait(TICK_SECONDS / 5):
-                    self._job_ended.clear()
+                if self._news.wait(TICK_SECONDS / 5):
+                    self._news.clear()
             self._cancel()
 
     def grant(self, grace_seconds: float) -> None:
@@ -154,7 +167,9 @@ class SparkGroup:
             [replace(task, coordinator=server.endpoint) for task in stage.tasks],
             profile=stage.profile,
             barrier=uses_barrier(self._context),
-            on_end=self._job_ended,
+            # so that a node which does not manage to leave is told of before start_timeout has run out
+            detach_seconds=self._options.patience.start / 2 if self._options.detach else None,
+            on_end=self._news,
         )
 
     def _is_under_way(self) -> bool:
@@ -167,7 +182,7 @@ class SparkGroup:
             self._coordinator.suspect()
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
         if not jobs_run and all(node.done() for node in self._beside):
-            return False
+            return self._options.detach and not self._coordinator.is_settled
         if not self._coordinator.is_settled or len(self._rendezvous.records) == len(self._tasks):
             return True  # nodes store what they leave, or their tasks are about to end
         # a node that is lost or never came has no task that ends: Spark would start another one
@@ -205,7 +220,7 @@ class SparkGroup:
 
     def _outcomes(self) -> dict[int, Outcome]:
         """Returns what is known of each node: from its task, else from its last words, else from its silence."""
-        known = {rank: Outcome(record=record) for rank, record in self._rendezvous.records.items()}
+        known = {rank: self._told(rank, record) for rank, record in self._rendezvous.records.items()}
         told = [outcome for job in self._jobs for outcome in job.outcomes]
         told += [node.result() for node in self._beside if node.done()]
         known |= {outcome.record.rank: outcome for outcome in told}
@@ -213,3 +228,12 @@ class SparkGroup:
         for rank, reason in self._rendezvous.lost.items():
             known[rank] = lost_outcome(self._tasks[rank], hosts[rank], reason)
         return {rank: known.get(rank) or absent_outcome(task) for rank, task in self._tasks.items()}
+
+    def _told(self, rank: int, record: NodeOutcome) -> Outcome:
+        """Returns what a node said of its end; one that has left its task and is done has also brought a value."""
+        brought = self._rendezvous.outcomes.get(rank)
+        if brought is not None:
+            return brought
+        if self._options.detach and rank in self._remote and record.state is NodeState.FINISHED:
+            return undelivered_outcome(self._tasks[rank], record, "it fell silent on the way")
+        return Outcome(record=record)

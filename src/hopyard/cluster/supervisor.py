@@ -9,9 +9,10 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.child import Child, Exit
@@ -20,13 +21,17 @@ from hopyard.cluster.entry import PAYLOAD_FILE
 from hopyard.cluster.execution import Report
 from hopyard.cluster.keeper import Keeper
 from hopyard.cluster.lease import Lease, Link
+from hopyard.cluster.lost import undelivered_outcome
 from hopyard.cluster.node import NodePlace, NodeTask, child_environment
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.ports import HeldPort, hold_port
-from hopyard.errors import DriverOutOfReach
+from hopyard.errors import DriverOutOfReach, HopyardError
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
+
+if TYPE_CHECKING:
+    from hopyard.cluster.delivery import Courier
 
 LOOPBACK = "127.0.0.1"
 
@@ -39,16 +44,33 @@ class Supervisor:
         link: The way to the driver's coordinator.
         address: At which the other nodes reach this host.
         gpus: The GPUs that Spark gave to the task; None where Spark gives none.
+        life: What tells this start of the node from another one; made up if not given.
+        courier: Brings the outcome to the driver where `run` has nobody to return it to.
+        is_orphan: See `Lease`.
     """
 
     def __init__(
-        self, task: NodeTask, link: Link, *, address: str = LOOPBACK, gpus: Sequence[str] | None = None
+        self,
+        task: NodeTask,
+        link: Link,
+        *,
+        address: str = LOOPBACK,
+        gpus: Sequence[str] | None = None,
+        life: str = "",
+        courier: Courier | None = None,
+        is_orphan: Callable[[], bool] = lambda: False,
     ) -> None:
         self.task = task
         self._address = address
         self._gpus = gpus
+        self._courier = courier
         self._lease = Lease(
-            link, task.node.rank, life=uuid.uuid4().hex, seconds=task.lease_seconds, holder=self
+            link,
+            task.node.rank,
+            life=life or uuid.uuid4().hex,
+            seconds=task.lease_seconds,
+            holder=self,
+            is_orphan=is_orphan,
         )
         self._lock = threading.Lock()
         self._child: Child | None = None
@@ -81,8 +103,9 @@ class Supervisor:
                 traceback=traceback.format_exc(),
             )
             self._lease.tell(failed)
+            outcome = self._hand_over(Outcome(record=failed))
             self._lease.leave()
-            return Outcome(record=failed)
+            return outcome
 
     def stop(self, reason: str = "the driver said so") -> None:
         """Asks the node to end, and keeps it from starting if it has not; the first reason counts."""
@@ -134,9 +157,9 @@ class Supervisor:
                     record = self._record(started, ended, report)
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
-                record = keeper.close(record)
+                outcome = self._hand_over(Outcome(record=keeper.close(record), value=_value(report)))
         self._lease.leave()
-        return Outcome(record=record, value=_value(report))
+        return outcome
 
     def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> Keeper:
         """Makes all ready that the node's process needs, and starts what runs beside it."""
@@ -153,8 +176,22 @@ class Supervisor:
     def _never_began(self, started: float) -> Outcome:
         record = self._record(started, None, None)
         self._lease.tell(record)
+        outcome = self._hand_over(Outcome(record=record))
         self._lease.leave()
-        return Outcome(record=record)
+        return outcome
+
+    def _hand_over(self, outcome: Outcome) -> Outcome:
+        """Returns the outcome, which the driver has then if there is a courier; what is too much for it is told."""
+        if self._courier is None:
+            return outcome
+        try:
+            self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
+        except DriverOutOfReach:
+            raise
+        except HopyardError as error:
+            outcome = undelivered_outcome(self.task, outcome.record, str(error))
+            self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
+        return outcome
 
     def _run_child(self, place: NodePlace, devices: dict[str, str], port: HeldPort) -> Exit | None:
         assert self._keeper is not None

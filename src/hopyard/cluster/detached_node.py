@@ -1,0 +1,104 @@
+"""A supervisor in a process of its own: it outlives its Spark task, and never its driver."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+from collections.abc import Mapping
+
+from hopyard.cluster.delivery import Courier
+from hopyard.cluster.departure import HEARD, Orders
+from hopyard.cluster.lease import CALL_SECONDS, ENDED, REGISTER, Link
+from hopyard.cluster.supervisor import Supervisor
+from hopyard.errors import DriverOutOfReach
+from hopyard.wire import Json, WireClient
+
+LOG = logging.getLogger(__name__)
+
+
+def supervise(orders: Orders, heard: int) -> bool:
+    """Runs a node to its end, and tells the driver of it; returns whether the driver was there to be told.
+
+    Args:
+        orders: The node.
+        heard: A pipe that gets a word once the driver has heard of the node, and is closed then.
+    """
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    endpoint = orders.task.coordinator
+    assert endpoint is not None
+    rank = orders.task.node.rank
+    executor = ProcessWatch(orders.executor)
+    with WireClient(endpoint, timeout=CALL_SECONDS) as client:
+        node = Supervisor(
+            orders.task,
+            DetachedLink(client, heard, executor),
+            address=orders.address,
+            gpus=orders.gpus,
+            life=orders.life,
+            courier=Courier(client, rank, life=orders.life, patience=orders.task.lease_seconds),
+            is_orphan=executor.is_gone,
+        )
+        try:
+            node.run()
+        except DriverOutOfReach as error:
+            LOG.error("%s ends: %s", orders.task.node, error)  # noqa: TRY400  the driver has no stack here
+            return False
+    return True
+
+
+class ProcessWatch:
+    """Tells whether a process is gone that need not be a child of this one."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._poll: select.poll | None = None
+        try:
+            descriptor = os.pidfd_open(pid)
+        except (
+            AttributeError,
+            OSError,
+        ):  # not Linux, older than 5.3, or gone already: the process table tells
+            return
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def is_gone(self) -> bool:
+        """Returns whether the process has ended."""
+        if self._poll is not None:
+            return bool(self._poll.poll(0))
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:  # of somebody else, but there
+            return False
+        return False
+
+
+class DetachedLink:
+    """A link to the driver that gives word to the Spark task when the driver has first heard of the node."""
+
+    def __init__(self, link: Link, heard: int, executor: ProcessWatch) -> None:
+        self._link = link
+        self._heard: int | None = heard
+        self._executor = executor
+        self._is_told = False
+
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Returns the driver's answer."""
+        answer = self._link.call(method, message)
+        if self._heard is not None and method in (REGISTER, ENDED):
+            self._release_task(self._heard)
+            self._heard = None
+        if not self._is_told and self._executor.is_gone():
+            self._is_told = True
+            LOG.warning("the executor is gone; the driver answers, so the node goes on")
+        return answer
+
+    def _release_task(self, heard: int) -> None:
+        try:
+            os.write(heard, HEARD)
+        except BrokenPipeError:  # Spark has ended the task; what becomes of the node, the driver decides
+            LOG.warning("the Spark task did not wait for its node")
+        os.close(heard)
