@@ -1,0 +1,247 @@
+"""Nodes that train in step: no node takes a batch before it is known that all of them take one.
+
+Rank 0 keeps the counts in a `Roll`. A node asks it only for a batch beyond those that it knows about, and
+only when that batch has arrived or no more rows will come. So an answer never waits for the node that
+asked, and as nodes train in step, all others come to ask as well. Batches are counted from 1 on, through
+all epochs and calls of `train`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep
+from hopyard.wire.message import Json
+
+
+class Uneven(Enum):
+    """What is done where some nodes got more rows than others."""
+
+    DROP = "drop"
+    """All end after the smallest number of whole batches; rows beyond are dropped."""
+    PAD = "pad"
+    """All end after the largest number of batches; a node that has fewer repeats rows of its own."""
+    STOP = "stop"
+    """All end when the first node has used up its whole batches, and the rest is not even fed."""
+
+
+class Answer(Enum):
+    """What a node that wants a batch is to do."""
+
+    GO = "go"
+    WAIT = "wait"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The question of a node for a batch.
+
+    Attributes:
+        rank: Who asks.
+        have: How many batches it has received so far, in total: whole ones, and at the end of a feed that
+            is padded also the last, shorter one.
+        final: Whether it will receive no more.
+        wanted: Number of the batch that it wants to take.
+    """
+
+    rank: int
+    have: int
+    final: bool
+    wanted: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the question as a JSON object."""
+        return {"rank": self.rank, "have": self.have, "final": self.final, "wanted": self.wanted}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Json]) -> Self:
+        """Returns the question that `to_json` wrote.
+
+        Raises:
+            InvalidMessage: The object lacks a field or has one of another type.
+        """
+        match value:
+            case {"rank": int(rank), "have": int(have), "final": bool(final), "wanted": int(wanted)}:
+                return cls(rank=rank, have=have, final=final, wanted=wanted)
+        raise InvalidMessage("ask for a batch", f"it has the fields {sorted(value)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer to a node that wants a batch.
+
+    Attributes:
+        answer: GO: take it. WAIT: ask again. END: there is no such batch for anybody.
+        known: Up to which batch all nodes may go without asking again.
+        total: With END, the number of batches that all nodes take.
+        cancel_rest: Whether rows that are not fed yet shall not be.
+    """
+
+    answer: Answer
+    known: int
+    total: int | None = None
+    cancel_rest: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the verdict as a JSON object."""
+        return {
+            "answer": self.answer.value,
+            "known": self.known,
+            "total": self.total,
+            "cancel_rest": self.cancel_rest,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Json]) -> Self:
+        """Returns the verdict that `to_json` wrote.
+
+        Raises:
+            InvalidMessage: The object lacks a field or has one of another type.
+        """
+        match value:
+            case {
+                "answer": "go" | "wait" | "end" as answer,
+                "known": int(known),
+                "total": None | int() as total,
+                "cancel_rest": bool(cancel_rest),
+            }:
+                return cls(answer=Answer(answer), known=known, total=total, cancel_rest=cancel_rest)
+        raise InvalidMessage("answer for a batch", f"it has the fields {sorted(value)}")
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of a node."""
+
+    have: int = 0
+    final: bool = False
+    left: bool = False
+
+
+class Roll:
+    """The batches of all nodes that train in step; not for several threads.
+
+    A batch that one node was told to take is there for all: no later report and no leaving takes it back.
+
+    Args:
+        ranks: Who trains in step.
+        policy: What is done where some have more than others.
+    """
+
+    def __init__(self, ranks: Sequence[int], policy: Uneven) -> None:
+        self._nodes = {rank: _Node() for rank in ranks}
+        self._policy = policy
+        self._granted = 0
+        self._cap: int | None = None
+
+    def report(self, rank: int, *, have: int, final: bool) -> None:
+        """Takes note of how many batches a node has received; a report that comes late changes nothing.
+
+        Raises:
+            NotInStep: The node is none of those of this roll.
+        """
+        node = self._node(rank)
+        if not node.final:
+            node.have = max(node.have, have)
+            node.final = final
+
+    def leave(self, rank: int, *, used: int) -> None:
+        """Takes note that a node has stopped by itself: whatever the policy, the others end there too.
+
+        They go on to the last batch that any of them was told to take. Whether they can, without the one
+        that left, is a matter of their framework.
+
+        Raises:
+            NotInStep: The node is none of those of this roll.
+        """
+        self._node(rank).left = True
+        last = max(used, self._granted)
+        self._cap = last if self._cap is None else min(self._cap, last)
+
+    def verdict(self, wanted: int) -> Verdict:
+        """Returns what a node is to do that wants a batch.
+
+        Raises:
+            NothingToRepeat: Some nodes got no row, while others go on and these are to repeat rows.
+        """
+        known, total = self._reach()
+        if known > 0 and self._policy is Uneven.PAD:
+            self._check_all_can_pad()
+        if wanted <= known:
+            self._granted = max(self._granted, known)
+            return Verdict(answer=Answer.GO, known=known)
+        if total is None:
+            return Verdict(answer=Answer.WAIT, known=known)
+        return Verdict(answer=Answer.END, known=known, total=total, cancel_rest=self._has_rest_to_cancel())
+
+    def _reach(self) -> tuple[int, int | None]:
+        """Returns up to which batch all can go, and how many there are in all if that is certain."""
+        staying = [node for node in self._nodes.values() if not node.left]
+        receiving = [node.have for node in staying if not node.final]
+        ends = [] if self._cap is None else [self._cap]
+        if self._policy is not Uneven.PAD:
+            ends += [node.have for node in staying if node.final]
+        elif not receiving:
+            ends.append(max(node.have for node in self._nodes.values()))
+        known = min(receiving + ends)
+        return known, known if known == min(ends, default=None) else None
+
+    def _check_all_can_pad(self) -> None:
+        empty = [rank for rank, node in self._nodes.items() if node.final and node.have == 0]
+        if empty:
+            raise NothingToRepeat(tuple(empty))
+
+    def _has_rest_to_cancel(self) -> bool:
+        return self._policy is Uneven.STOP and not all(node.final for node in self._nodes.values())
+
+    def _node(self, rank: int) -> _Node:
+        if rank not in self._nodes:
+            raise NotInStep(rank, tuple(self._nodes))
+        return self._nodes[rank]
+
+
+class Agreement:
+    """A roll that many threads ask, each on behalf of a node, and wait for."""
+
+    def __init__(self, roll: Roll) -> None:
+        self._roll = roll
+        self._changed = threading.Condition()
+
+    def agree(self, rank: int, *, have: int, final: bool, wanted: int, timeout: float) -> Verdict:
+        """Takes note of what a node has and returns what it is to do; the fields are those of `Ask`.
+
+        Args:
+            rank: Who asks.
+            have: How many batches it has received.
+            final: Whether it will receive no more.
+            wanted: Number of the batch that it wants to take.
+            timeout: After so many seconds the answer may be WAIT, and the node asks again.
+
+        Raises:
+            NotInStep: The node is none of those that train in step.
+            NothingToRepeat: Some nodes got no row, and were to repeat theirs.
+        """
+        with self._changed:
+            self._roll.report(rank, have=have, final=final)
+            self._changed.notify_all()
+            self._changed.wait_for(functools.partial(self._is_decided, wanted), timeout)
+            return self._roll.verdict(wanted)
+
+    def leave(self, rank: int, *, used: int) -> None:
+        """Takes note that a node has stopped by itself after some batches.
+
+        Raises:
+            NotInStep: The node is none of those that train in step.
+        """
+        with self._changed:
+            self._roll.leave(rank, used=used)
+            self._changed.notify_all()
+
+    def _is_decided(self, wanted: int) -> bool:
+        return self._roll.verdict(wanted).answer is not Answer.WAIT
