@@ -13,14 +13,15 @@ import psutil
 import pytest
 
 from hopyard import Project
-from hopyard.testing.processes import command_line, descendants, still_running
+from hopyard.testing.processes import command_line, descendants, still_running, with_variable
 from hopyard.tracking import RunReader, RunState, find_run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 
 DRIVER = """
-    import sys
+    import os, sys
     import hopyard
+    from hopyard.testing.detaching import DetachingBackend
 
     def train(ctx):
         import subprocess, sys, time
@@ -28,9 +29,13 @@ DRIVER = """
         open(ctx.path("up"), "w").close()
         time.sleep(600)
 
-    if sys.argv[1] == "spark":
+    if sys.argv[1] in ("spark", "detached"):
         with hopyard.local_spark(executors=1, memory="512m") as spark:
-            hopyard.launch(train)
+            hopyard.launch(train, backend=DetachingBackend(spark.sparkContext) if sys.argv[1] == "detached" else None)
+    elif sys.argv[1] == "detached from threads":
+        from pyspark import SparkContext
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        hopyard.launch(train, backend=DetachingBackend(SparkContext("local[1]")))
     else:
         hopyard.launch(train, backend=sys.argv[1])
 """
@@ -48,7 +53,9 @@ class Driver:
             [sys.executable, str(script), backend], stderr=subprocess.PIPE, text=True
         )
         self._wait_for(Path(self.project.path) / "up")
-        self.family = descendants(self.process.pid)
+        # those that left their Spark tasks are no descendants
+        family = {*descendants(self.process.pid), *with_variable("HOPYARD_ROOT", self.project.root)}
+        self.family = list(family - {psutil.Process(self.process.pid)})
 
     def member(self, word: str) -> psutil.Process:
         """Returns the process of the family that has a word in its command line."""
@@ -91,12 +98,14 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Driver]]:
         driver.process.communicate()
 
 
-@pytest.mark.parametrize("backend", ["processes", "spark"])
+@pytest.mark.parametrize("backend", ["processes", "spark", "detached", "detached from threads"])
 def test_no_process_is_left_15_seconds_after_the_driver_is_killed(
     backend: str, start: Callable[[str], Driver]
 ) -> None:
     driver = start(backend)
     assert driver.member("hopyard.cluster.entry").is_running()
+    if backend.startswith("detached"):
+        assert driver.member("hopyard.cluster.detached").is_running()
     driver.process.kill()
     assert not driver.alive_after(15)
     record = driver.run.record()
@@ -104,7 +113,7 @@ def test_no_process_is_left_15_seconds_after_the_driver_is_killed(
     assert record.state_at(record.updated + 3600) is RunState.LOST
 
 
-@pytest.mark.parametrize("backend", ["processes", "spark"])
+@pytest.mark.parametrize("backend", ["processes", "spark", "detached"])
 def test_an_interrupt_ends_all_nodes_and_marks_the_run_killed(
     backend: str, start: Callable[[str], Driver]
 ) -> None:

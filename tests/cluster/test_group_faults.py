@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import hopyard
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import BackendFailed, NodeFailed, RunStopped
 from hopyard.testing.processes import descendants, still_running
-from hopyard.testing.watching import sign_in, signed_in, wait_until
+from hopyard.testing.watching import say_the_word, sign_in, signed_in, wait_for_the_word, wait_until
 from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState
 
 if TYPE_CHECKING:
@@ -46,12 +45,6 @@ def train_from_checkpoint(ctx: NodeContext) -> tuple[int, str | None]:
         sign_in(ctx)
         threading.Event().wait()
     return ctx.attempt, found
-
-
-def wait_for_the_word(ctx: NodeContext) -> int:
-    sign_in(ctx)
-    wait_until(lambda: ctx.project.exists("the-word"), "the test says the word", 60)
-    return ctx.rank
 
 
 def fail_at_the_end(ctx: NodeContext) -> str:
@@ -83,14 +76,6 @@ def links_of(process: psutil.Process) -> set[tuple[int, int]]:
         for end in ends
         if end.status == "ESTABLISHED" and end.raddr.port in ours
     }
-
-
-@pytest.fixture
-def executors(spark: SparkSession) -> Iterator[SparkSession]:
-    """Spark with all its executors, at the start of a test and at its end."""
-    yield spark
-    scala = spark.sparkContext._jsc.sc()
-    wait_until(lambda: scala.getExecutorMemoryStatus().size() == 3, "both executors are back", 90)
 
 
 def start(name: str, **options: int) -> tuple[Cluster, list[psutil.Process]]:
@@ -133,7 +118,7 @@ def test_a_dropped_connection_is_made_again(executors: SparkSession) -> None:
         for here, there in dropped:
             subprocess.run(["ss", "-K", "sport", "=", str(here), "dport", "=", str(there)], check=True)
         wait_until(lambda: bool(links_of(node) - dropped), "the node has a new connection", 10)  # noqa: B023
-    Project.open().put("the-word", b"")
+    say_the_word(Project.open())
     assert cluster.wait(60).values == (0, 1)
 
 

@@ -24,6 +24,11 @@ def descendants(pid: int, words: str = "") -> list[psutil.Process]:
     return [child for child in children if _runs(child) and words in command_line(child)]
 
 
+def with_variable(name: str, value: str) -> list[psutil.Process]:
+    """Returns the running processes that were started with an environment variable of this value."""
+    return [process for process in psutil.process_iter() if _environment(process).get(name) == value]
+
+
 def still_running(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
     """Returns those that still run after at most that many seconds; returns at once when none does.
 
@@ -34,6 +39,13 @@ def still_running(processes: Iterable[psutil.Process], seconds: float) -> list[p
     while (running := [process for process in processes if _runs(process)]) and time.monotonic() < deadline:
         time.sleep(_LOOK_AGAIN_SECONDS)
     return running
+
+
+def _environment(process: psutil.Process) -> dict[str, str]:
+    try:
+        return process.environ()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):  # ended meanwhile, or somebody else's
+        return {}
 
 
 def _runs(process: psutil.Process) -> bool:

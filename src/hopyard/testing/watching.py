@@ -11,6 +11,7 @@ from hopyard.store import Project
 from hopyard.training.context import NodeContext
 
 PAUSE_SECONDS = 0.05
+WORD = "the-word"
 
 
 def sign_in(ctx: NodeContext) -> None:
@@ -29,6 +30,18 @@ def signed_in(
     paths = [f"signed-in/{attempt}.{rank}" for rank in range(size)]
     wait_until(lambda: all(project.exists(path) for path in paths), f"{size} nodes sign in", seconds)
     return [psutil.Process(int(project.read(path))) for path in paths]
+
+
+def wait_for_the_word(ctx: NodeContext) -> int:
+    """Signs in and returns the node's rank once a test has said the word; to be run by nodes."""
+    sign_in(ctx)
+    wait_until(lambda: ctx.project.exists(WORD), "the test says the word", 120)
+    return ctx.rank
+
+
+def say_the_word(project: Project) -> None:
+    """Lets nodes return that wait for the word."""
+    project.put(WORD, b"")
 
 
 def wait_until(holds: Callable[[], bool], what: str, seconds: float) -> None:
