@@ -90,7 +90,7 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
                 os.killpg(starter.pid, signal.SIGKILL)
         starter.wait()
         if word != HEARD:
-            waited = f"the driver did not hear of it within {seconds:.0f} s (half of start_timeout)"
+            waited = f"the driver did not hear of it within {seconds:g} s (half of start_timeout)"
             raise SupervisorNotStarted("it ended" if word is not None else waited, last_lines(log.fileno()))
 
 

@@ -41,7 +41,7 @@ def lost_outcome(task: NodeTask, host: str, reason: str, last_lines: tuple[str, 
 
 def undelivered_outcome(task: NodeTask, record: NodeOutcome, cause: str) -> Outcome:
     """Returns, and stores instead of its own, the outcome of a node whose value got lost on its way to the driver."""
-    problem = f"its outcome did not reach the driver ({cause})"
+    problem = f"its value did not reach the driver ({cause})"
     message = problem if record.message is None else f"{record.message}; also, {problem}"
     return _stored(task, replace(record, state=NodeState.FAILED, message=message))
 

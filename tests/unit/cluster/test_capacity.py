@@ -134,3 +134,25 @@ def test_a_share_over_a_half_is_a_whole_gpu_with_dynamic_allocation() -> None:
 def test_an_amount_that_is_no_share_and_no_number_of_gpus_is_refused(asked: float) -> None:
     with pytest.raises(ValueError, match="whole number"):
         settings(**GPUS).gpus_of_task(asked)
+
+
+@pytest.mark.parametrize(
+    ("conf", "may_shrink"),
+    [
+        ({}, False),
+        ({"dynamicAllocation__enabled": "true"}, True),
+        ({"dynamicAllocation__enabled": "true", "dynamicAllocation__maxExecutors": "4"}, True),
+        (
+            {
+                "dynamicAllocation__enabled": "true",
+                "dynamicAllocation__maxExecutors": "4",
+                "dynamicAllocation__minExecutors": "4",
+            },
+            False,
+        ),
+    ],
+)
+def test_executors_may_go_unless_their_least_number_is_their_largest(
+    conf: dict[str, str], may_shrink: bool
+) -> None:
+    assert settings(**conf).may_shrink is may_shrink

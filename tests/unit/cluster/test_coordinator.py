@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from hopyard.cluster.coordinator import Coordinator, Listener
-from hopyard.cluster.lease import ENDED, HEARTBEAT, REGISTER, parse_sign
+from hopyard.cluster.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
 from hopyard.cluster.node_status import Phase
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.rendezvous import Patience, Rendezvous
@@ -82,6 +82,17 @@ def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
     run.suspect()
     run.stop("enough")
     assert run.call(REGISTER, registration())["stop"] == "Spark lost a task of the run"
+
+
+def test_it_is_told_when_a_node_has_left() -> None:
+    left: list[bool] = []
+    run = Coordinator(Rendezvous(Plan.of(1), Patience(), now=0.0), on_left=lambda: left.append(True))
+    run.call(REGISTER, registration())
+    run.call(ENDED, ended())
+    assert left == []
+    run.call(LEFT, {"rank": 0, "life": "first"})
+    assert left == [True]
+    assert run.is_settled
 
 
 @pytest.mark.parametrize("rank", [None, "0", 1.0])

@@ -10,7 +10,7 @@ import pytest
 
 from hopyard.cluster.coordinator import Coordinator
 from hopyard.cluster.driver_wire import CoordinatorService
-from hopyard.cluster.lease import HEARTBEAT, LONGEST_TEXT, REGISTER, Lease
+from hopyard.cluster.lease import HEARTBEAT, LONGEST_TEXT, ORPHAN_SECONDS, REGISTER, Lease
 from hopyard.cluster.node_status import Phase, Sign
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.rendezvous import Patience, Rendezvous
@@ -168,6 +168,53 @@ def test_a_node_whose_driver_is_gone_ends_itself_when_its_lease_runs_out(alone: 
         assert holder.stopped.wait(10)
         assert holder.reason.startswith("its driver has been out of reach for")
         held.tell(record(0, NodeState.FAILED))  # nobody hears it, and nobody is harmed
+
+
+def test_an_orphan_does_not_wait_for_the_end_of_its_lease() -> None:
+    now = [0.0]
+    orphaned = [False]
+    lease = Lease(
+        FlakyDriver(Plan.of(1), HEARTBEAT),
+        0,
+        life="first",
+        seconds=30.0,
+        holder=Holder(),
+        is_orphan=lambda: orphaned[0],
+        clock=lambda: now[0],
+    )
+    now[0] = ORPHAN_SECONDS + 0.1
+    assert lease.holds
+    orphaned[0] = True
+    assert not lease.holds
+
+
+def test_an_orphan_whose_driver_answers_goes_on(alone: Driver) -> None:
+    holder = Holder()
+    alone.links.append(WireClient(alone.server.endpoint, timeout=5.0))
+    lease = Lease(alone.links[-1], 0, life="first", seconds=0.0, holder=holder, is_orphan=lambda: True)
+    assert lease.join("a:1", "here") is not None
+    with lease:
+        holder.wait_for_an_answer()
+    assert not holder.stopped.is_set()
+
+
+def test_an_orphan_that_ends_itself_says_why(alone: Driver) -> None:
+    holder = Holder()
+    alone.links.append(WireClient(alone.server.endpoint, timeout=5.0))
+    lease = Lease(
+        alone.links[-1],
+        0,
+        life="first",
+        seconds=0.2,
+        holder=holder,
+        retry_seconds=RETRY_SECONDS,
+        is_orphan=lambda: True,
+    )
+    lease.join("a:1", "here")
+    with lease:
+        alone.server.close()
+        assert holder.stopped.wait(10)
+    assert holder.reason.endswith("s (its executor is gone, too)")
 
 
 def test_a_node_whose_driver_goes_while_it_waits_for_the_others_ends_itself(two: Driver) -> None:

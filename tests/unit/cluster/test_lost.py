@@ -6,7 +6,7 @@ import pytest
 
 from hopyard import Project
 from hopyard.cluster.keeper import TAIL_LINES
-from hopyard.cluster.lost import absent_outcome, lost_outcome
+from hopyard.cluster.lost import absent_outcome, lost_outcome, undelivered_outcome
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.plan import Plan
 from hopyard.tracking import NodeState, NodeWriter, RunId, RunReader, RunWriter
@@ -74,6 +74,21 @@ def test_a_store_that_is_away_does_not_hide_that_a_node_was_lost(
     outcome = lost_outcome(task(), "there", "its executor was lost")
     assert outcome.record.message == "its executor was lost"
     assert "the end of node 1 (worker) could not be stored" in caplog.text
+
+
+def test_of_a_node_that_printed_nothing_other_lines_are_shown(run: RunWriter) -> None:
+    assert lost_outcome(task(), "there", "killed", ("of its supervisor",)).record.tail == (
+        "of its supervisor",
+    )
+
+
+def test_a_value_that_got_lost_makes_a_node_that_was_done_a_failed_one(run: RunWriter) -> None:
+    record = undelivered_outcome(task(), task().finished(1.0), "no room").record
+    assert (record.state, record.message) == (
+        NodeState.FAILED,
+        "its value did not reach the driver (no room)",
+    )
+    assert list(RunReader(Project.open(), run.id).outcomes()) == [record]
 
 
 def test_a_node_that_never_came_was_not_the_one_that_failed() -> None:

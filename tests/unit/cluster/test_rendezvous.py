@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hopyard.cluster.node_status import Phase, Sign
+from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.rendezvous import LOST, Patience, Rendezvous, Reply
 from hopyard.errors import NodesMissing, NoProgress
@@ -217,6 +218,26 @@ def test_a_node_that_stores_for_long_is_waited_for_while_it_is_heard() -> None:
     assert not group.rendezvous.is_settled
     group.pass_time(11)
     assert group.rendezvous.is_settled
+
+
+def test_the_first_outcome_that_a_node_brings_counts_and_is_its_end_if_none_was_told() -> None:
+    group = trio()
+    group.end(0)
+    for rank, life in ((0, "first"), (1, "first"), (2, "second")):
+        for value in (b"value", b"again"):
+            brought = Outcome(record=record(rank), value=value)
+            group.rendezvous.deliver(rank, brought, life=life, now=group.now)
+    values = {rank: outcome.value for rank, outcome in group.rendezvous.outcomes.items()}
+    assert values == {0: b"value", 1: b"value"}
+    assert set(group.rendezvous.records) == {0, 1}
+    assert not group.rendezvous.is_settled
+
+
+def test_a_failure_that_somebody_else_brings_ends_the_run() -> None:
+    group = trio()
+    brought = Outcome(record=record(1, NodeState.FAILED))
+    group.rendezvous.deliver(1, brought, life="first", now=group.now)
+    assert (group.rendezvous.culprit, group.beat(0).stop) == (1, "node 1 failed")
 
 
 # --- who is alive ----------------------------------------------------------------------------------

@@ -17,10 +17,12 @@ from hopyard.cluster.coordinator import Coordinator
 from hopyard.cluster.lease import Lease
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Phase
+from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.ports import hold_port
 from hopyard.cluster.rendezvous import Patience, Rendezvous
 from hopyard.cluster.supervisor import Supervisor
+from hopyard.errors import DriverOutOfReach, RemoteError
 from hopyard.tracking import NodeState, RunId, RunReader
 
 pytestmark = pytest.mark.unit
@@ -105,6 +107,52 @@ def wait_until_its_file_and_its_line_are_in_the_project() -> str:
 def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
     syncing = replace(task(wait_until_its_file_and_its_line_are_in_the_project), sync_seconds=0.05)
     assert Supervisor(syncing, driver()).run().result() == "seen"
+
+
+class Desk:
+    """A driver's end of the wire that takes outcomes, after it has refused some."""
+
+    def __init__(self, *refusals: Exception) -> None:
+        self.refusals = list(refusals)
+        self.taken: list[Outcome] = []
+
+    def deliver(self, outcome: Outcome, *, as_long_as: Callable[[], bool]) -> None:
+        assert as_long_as()
+        if self.refusals:
+            raise self.refusals.pop()
+        self.taken.append(outcome)
+
+
+def supervise_for(desk: Desk, function: object, **more: str) -> Outcome:
+    """Returns the outcome of a node that has nobody to return it to but a desk, which has it then as well."""
+    run = driver()
+    outcome = Supervisor(task(function, **more), run, courier=desk).run()  # type: ignore[arg-type]
+    assert desk.taken == [outcome]
+    assert run.is_settled
+    return outcome
+
+
+def test_an_outcome_is_brought_to_the_driver_where_nobody_waits_for_it() -> None:
+    assert supervise_for(Desk(), lambda: 42).result() == 42
+
+
+def test_a_value_that_the_driver_refuses_makes_the_node_fail_with_the_reason() -> None:
+    refusal = RemoteError("driver", "put outcome", "MemoryError", "no room")
+    outcome = supervise_for(Desk(refusal), lambda: 42)
+    assert outcome.record.state is NodeState.FAILED
+    assert "its value did not reach the driver" in str(outcome.record.message)
+    assert "no room" in str(outcome.record.message)
+
+
+def test_the_end_of_a_supervisor_that_could_not_go_on_is_brought_too() -> None:
+    outcome = supervise_for(Desk(), print, app_id="not:possible")
+    assert "InvalidName" in str(outcome.record.message)
+
+
+def test_a_driver_that_is_gone_at_the_end_is_an_error() -> None:
+    desk = Desk(DriverOutOfReach("driver", "gone"))
+    with pytest.raises(DriverOutOfReach):
+        Supervisor(task(lambda: 42), driver(), courier=desk).run()  # type: ignore[arg-type]
 
 
 # --- stop ------------------------------------------------------------------------------------------
