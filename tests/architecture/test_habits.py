@@ -18,6 +18,9 @@ DRAWERS_ALLOWED = {
     "src/hops/util.py": "a module of the old library, under its old name",
     "src/tensorflowonspark/util.py": "a module of the old library, under its old name",
 }
+LATE_ALLOWED = {
+    "src/hopyard/cluster/entry.py": "the node's main program: what it does at the end has to come after the user's hooks",
+}
 SLEEPS_ALLOWED = {
     "src/hopyard/cluster/preflight.py": "asks Spark how many executors are there, with a deadline",
     "src/hopyard/session/embedded.py": "asks Spark how many executors are there, with a deadline",
@@ -99,7 +102,8 @@ def test_nothing_sleeps(source):
 
 
 def test_nothing_waits_for_the_end_of_the_interpreter(source):
-    assert found(source, lambda node: imports(node, "atexit")) == []
+    others = [module for module in source if module.path not in LATE_ALLOWED]
+    assert found(others, lambda node: imports(node, "atexit")) == []
 
 
 def test_only_the_command_line_prints(source):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from hopyard.errors import PeerGone, Superseded, WireTimeout
 from hopyard.feed.inbox import Taken
@@ -18,10 +20,13 @@ from hopyard.feed.ranges import Ranges
 from hopyard.feed.service import CLAIM, OPEN, train_stream
 from hopyard.wire import Endpoint, Tagged, WireClient
 
+LOG = logging.getLogger(__name__)
 CALL_SECONDS = 30.0
 STREAM_SECONDS = 7 * 24 * 3600.0
-AHEAD_PIECES = 2
+WINDOW_PIECES = 4
 RELUCTANCE_SECONDS = 0.05
+JOIN_SECONDS = 5.0
+LEAD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,120 +86,170 @@ class PartitionReport:
 
 
 class Link:
-    """One node, and the thread that writes to it what it takes from the feeder's queue."""
+    """The way to one node: a thread that sends it pieces and hears which of them it took.
 
-    def __init__(self, node: FeedNode, pour: Pour) -> None:
+    What is not yet confirmed is kept, and can be sent to another node if this one ends.
+    """
+
+    def __init__(self, node: FeedNode, *, stream: str, changed: threading.Condition, lead_bytes: int) -> None:
         self.node = node
-        self.offered = 0
-        self.taken = 0
+        self.is_near = lead_bytes > 0
+        self.taken_rows = 0
+        self.ended: Taken | None = None
         self.error: BaseException | None = None
-        self.ended = Taken.KEPT
-        self._pour = pour
+        self._stream = stream
+        self._changed = changed
+        self._lead_bytes = lead_bytes
+        self._sent_bytes = 0
+        self._unconfirmed: deque[Piece] = deque()
+        self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"hopyard-feed-{node.rank}", daemon=True)
 
     @property
-    def is_open(self) -> bool:
-        """Whether the node takes pieces."""
-        return self._thread.is_alive()
+    def has_room(self) -> bool:
+        """Whether another piece can be sent; the caller holds the lock."""
+        return self.ended is None and len(self._unconfirmed) < WINDOW_PIECES
 
-    def start(self) -> Self:
-        """Begins to write."""
-        self._thread.start()
-        return self
+    @property
+    def is_busy(self) -> bool:
+        """Whether the node has still to confirm something; the caller holds the lock."""
+        return bool(self._unconfirmed)
 
-    def join(self, timeout: float | None = None) -> None:
-        """Waits for the end of the thread."""
-        self._thread.join(timeout)
+    @property
+    def debt(self) -> int:
+        """By how much this link is ahead of others; a near node may be ahead of a far one."""
+        return self._sent_bytes - self._lead_bytes
+
+    def send(self, piece: Piece) -> None:
+        """Sends a piece; the caller holds the lock."""
+        if not self._sent_bytes:
+            self._thread.start()
+        self._sent_bytes += max(1, piece.batch.nbytes)
+        self._unconfirmed.append(piece)
+        self._queue.put(piece)
+
+    def unconfirmed(self) -> list[Piece]:
+        """Returns what a node that has ended did not take, and forgets it; the caller holds the lock."""
+        pieces = list(self._unconfirmed)
+        self._unconfirmed.clear()
+        return pieces
+
+    def close(self) -> None:
+        """Ends the stream."""
+        self._queue.put(None)
+
+    def join(self, seconds: float) -> None:
+        """Waits for the thread, if there is one; it is a daemon, and may be left to itself."""
+        if self._sent_bytes:
+            self._thread.join(seconds)
 
     def _run(self) -> None:
+        ended = Taken.STOPPED
         try:
-            with WireClient(
-                self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS
-            ) as client:
-                first = self._pour.next_piece()
-                if first is None:
-                    return
-                reply = client.put(self._pour.stream, first.batch.schema, self._items(first))
-            self.taken = int(str(reply["rows"]))
-            self.ended = Taken(reply["end"])
-        except (PeerGone, WireTimeout):
-            self.ended = Taken.STOPPED  # the driver knows whether the node has failed
+            ended = self._converse()
+        except (PeerGone, WireTimeout) as error:  # the driver knows whether the node has failed
+            LOG.info("node %d takes no more pieces: %s", self.node.rank, error)
         except BaseException as error:  # noqa: BLE001  the edge of a thread: the task raises it
             self.error = error
+        with self._changed:
+            self.ended = ended
+            self._changed.notify_all()
+
+    def _converse(self) -> Taken:
+        first = self._queue.get()
+        assert first is not None
+        with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
+            answers = client.exchange(self._stream, first.batch.schema, self._items(first))
+            for item in answers.tagged():
+                taken = Taken(item.tag.decode())
+                if taken is not Taken.KEPT:
+                    return taken
+                with self._changed:
+                    self.taken_rows += self._unconfirmed.popleft().rows
+                    self._changed.notify_all()
+        return Taken.KEPT
 
     def _items(self, piece: Piece | None) -> Iterator[Tagged]:
         while piece is not None:
-            self.offered += piece.rows
             yield Tagged(piece.batch, piece.tag)
-            piece = self._pour.next_piece()
+            piece = self._queue.get()
 
 
 class Pour:
-    """One partition on its way into the nodes."""
+    """One partition on its way into the nodes: each piece goes to a node that has room and got the least."""
 
     def __init__(self, plan: FeedPlan, share: Share, attempt: int, host: str) -> None:
-        self.stream = train_stream(share, attempt)
         self._attempt = attempt
         self._partition = share.partition
-        self._queue: queue.Queue[Piece | None] = queue.Queue(AHEAD_PIECES)
-        self._idle = [Link(node, self) for node in plan.by_distance(share.partition, host)]
-        self._near = sum(link.node.host == host for link in self._idle)
-        self._links: list[Link] = []
+        self._changed = threading.Condition()
+        self._links = [
+            Link(
+                node,
+                stream=train_stream(share, attempt),
+                changed=self._changed,
+                lead_bytes=LEAD_BYTES if node.host == host else 0,
+            )
+            for node in plan.by_distance(share.partition, host)
+        ]
+        self._goes_far = False
         self.waited = 0.0
 
-    def next_piece(self) -> Piece | None:
-        """Returns the next piece to send; None at the end. Called by the threads of the links."""
-        piece = self._queue.get()
-        if piece is None:
-            self._queue.put(None)  # for the other links
-        return piece
-
-    def run(self, pieces: Iterable[Piece]) -> int:
-        """Sends all pieces; returns how many rows were handed over, fewer if no node is left."""
-        rows = 0
-        for piece in pieces:
-            if not self._links:
-                self._start(max(1, self._near))
-            if not self._hand_over(piece):
-                break
-            rows += piece.rows
-        self._finish()
-        return rows
+    def run(self, pieces: Iterable[Piece]) -> bool:
+        """Sends all pieces and waits until they are taken; returns False if there is no node left to take them."""
+        try:
+            return all(map(self._send, pieces)) and self._settle()
+        finally:
+            for link in self._links:
+                link.close()
+            for link in self._links:
+                link.join(JOIN_SECONDS)
 
     @property
-    def links(self) -> Sequence[Link]:
-        """The links that were used."""
-        return self._links
+    def taken(self) -> dict[int, int]:
+        """How many rows each node has taken, by rank."""
+        return {link.node.rank: link.taken_rows for link in self._links if link.taken_rows}
 
-    def _hand_over(self, piece: Piece) -> bool:
+    def _send(self, piece: Piece) -> bool:
+        with self._changed:
+            link = self._choose()
+            if link is not None:
+                link.send(piece)
+            return link is not None
+
+    def _settle(self) -> bool:
+        """Waits until all is confirmed; what an ended node did not take goes to another one."""
+        with self._changed:
+            while True:
+                for piece in self._returned():
+                    link = self._choose()
+                    if link is None:
+                        return False
+                    link.send(piece)
+                if not any(link.is_busy for link in self._links):
+                    return True
+                self._changed.wait()
+
+    def _choose(self) -> Link | None:
+        """Returns the link for the next piece, once one has room; None if all nodes have ended."""
         began = time.monotonic()
-        while any(link.is_open for link in self._links) or self._start(1):
-            try:
-                self._queue.put(piece, timeout=RELUCTANCE_SECONDS)
-            except queue.Full:
-                self._check()
-                self._start(1)  # those at hand are full: try one that is farther away
-            else:
+        while open_links := [link for link in self._links if link.ended is None]:
+            self._check()
+            best = min(
+                (link for link in open_links if link.has_room), key=lambda link: link.debt, default=None
+            )
+            first = min(open_links, key=lambda link: link.debt)
+            if best is not None and (best.is_near or not first.is_near or self._goes_far):
                 self.waited += time.monotonic() - began
-                return True
-        return False
-
-    def _finish(self) -> None:
-        while any(link.is_open for link in self._links):
-            try:
-                self._queue.put(None, timeout=RELUCTANCE_SECONDS)
-                break
-            except queue.Full:
-                self._check()
-        for link in self._links:
-            link.join()
+                return best
+            # a near node that is full for a moment is waited for, before a far one gets what it could have had
+            timed_out = not self._changed.wait(None if best is None else RELUCTANCE_SECONDS)
+            self._goes_far = self._goes_far or timed_out
         self._check()
+        return None
 
-    def _start(self, number: int) -> bool:
-        """Begins to write to some more nodes; returns whether there are any."""
-        chosen, self._idle = self._idle[:number], self._idle[number:]
-        self._links += [link.start() for link in chosen]
-        return bool(chosen)
+    def _returned(self) -> list[Piece]:
+        ended = [link for link in self._links if link.ended is not None]
+        return [piece for link in ended for piece in link.unconfirmed()]
 
     def _check(self) -> None:
         """Raises what a link met, if it is not merely that its node has ended."""
@@ -229,15 +284,15 @@ def feed_partition(
     done = _taken_before(plan, share, attempt)
     pour = Pour(plan, share, attempt, socket.gethostname() if host is None else host)
     counted = _Counted(cut(done))
-    handed = pour.run(counted)
-    sent = {link.node.rank: link.taken for link in pour.links if link.taken}
+    is_whole = pour.run(counted)
+    sent = pour.taken
     return PartitionReport(
         partition=partition,
         rows=counted.rows + done.rows,
         sent=sent,
         skipped=done.rows,
         dropped=counted.rows - sum(sent.values()),
-        is_whole=handed == counted.rows,
+        is_whole=is_whole,
         waited_seconds=round(pour.waited, 3),
     )
 

@@ -13,7 +13,7 @@ from hopyard.feed.ledger import Ledger, Share
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 
-INBOX_BYTES = 256 << 20
+INBOX_BYTES = 64 << 20
 
 
 class Taken(Enum):

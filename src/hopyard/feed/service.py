@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from hopyard.errors import PeerGone, UnknownMethod
 from hopyard.feed.inbox import Inbox, Taken
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
-from hopyard.wire import BatchReader, Json, Service
+from hopyard.wire import Batches, BatchReader, Json, Service, Tagged
 
 LOG = logging.getLogger(__name__)
 OPEN = "open"
@@ -19,11 +21,24 @@ COUNTS = "counts"
 FORGET = "forget"
 END = "end"
 TRAIN = "train"
+NOTHING = pa.record_batch({"nothing": pa.array([], pa.null())})
 
 
 def train_stream(share: Share, attempt: int) -> str:
     """Returns the name of the stream into which an attempt pours a share."""
     return "/".join((TRAIN, *map(str, share), str(attempt)))
+
+
+class Confirmations:
+    """What becomes of pieces, one by one, beside batches that hold nothing."""
+
+    schema = NOTHING.schema
+
+    def __init__(self, taken: Iterator[Tagged]) -> None:
+        self._taken = taken
+
+    def __iter__(self) -> Iterator[Tagged]:
+        return self._taken
 
 
 class FeedService(Service):
@@ -45,26 +60,25 @@ class FeedService(Service):
             raise UnknownMethod(method)
         return self._methods[method](message)
 
-    def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
-        """Takes in what a feeder pours, as long as there is room and the node wants it."""
+    def exchange(self, stream: str, batches: BatchReader) -> Batches:
+        """Takes in what a feeder pours, as long as there is room and the node wants it; confirms each piece."""
         kind, *numbers = stream.split("/")
         if kind != TRAIN:
             raise UnknownMethod(stream)
         feed, epoch, partition, attempt = map(int, numbers)
-        share = Share(feed, epoch, partition)
-        rows = 0
+        return Confirmations(self._take(batches, Share(feed, epoch, partition), attempt))
+
+    def _take(self, batches: BatchReader, share: Share, attempt: int) -> Iterator[Tagged]:
         try:
             for item in batches.tagged():
-                piece = Piece.of(item.batch, item.tag)
-                taken = self._inbox.put(piece, share, attempt)
+                taken = self._inbox.put(Piece.of(item.batch, item.tag), share, attempt)
+                yield Tagged(NOTHING, taken.value.encode())
                 if taken is not Taken.KEPT:
-                    return {"rows": rows, "end": taken.value}
-                rows += piece.rows
+                    return
         except (
             PeerGone
         ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
-            LOG.info("partition %d broke off after %d rows: %s", partition, rows, error)
-        return {"rows": rows, "end": Taken.KEPT.value}
+            LOG.info("partition %d broke off: %s", share.partition, error)
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
         earlier = self._inbox.open(_share(message), message["attempt"])
