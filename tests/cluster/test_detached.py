@@ -63,6 +63,11 @@ def family_of(node: psutil.Process) -> list[psutil.Process]:
     return family
 
 
+def executor_ids(spark: SparkSession) -> set[str]:
+    listed = spark.sparkContext._jsc.sc().statusStore().executorList(True)
+    return {listed.apply(index).id() for index in range(listed.size())}
+
+
 def seconds_to_fail(cluster: Cluster) -> tuple[float, NodeFailed]:
     began = time.monotonic()
     with pytest.raises(NodeFailed) as caught:
@@ -123,7 +128,20 @@ def test_a_killed_supervisor_ends_the_group(executors: SparkSession) -> None:
     assert (worker.state, worker.message) == (NodeState.FAILED, error.message)
 
 
+def test_a_node_that_nobody_can_tell_of_is_lost_after_its_lease(executors: SparkSession) -> None:
+    cluster = start(wait_for_ever, executors, lease_seconds=3)
+    nodes = signed_in(Project.open(), 2)
+    _, supervisor, waiting = family_of(nodes[1])
+    waiting.kill()
+    supervisor.kill()
+    seconds, error = seconds_to_fail(cluster)
+    assert seconds < 3 + NOTICE_SECONDS
+    assert (error.rank, error.message) == (1, "nothing was heard of it for 3 s (lease)")
+    assert not still_running(nodes, 5)
+
+
 def test_a_node_outlives_its_executor(executors: SparkSession) -> None:
+    before = executor_ids(executors)
     cluster = start(wait_for_the_word, executors)
     nodes = signed_in(Project.open(), 2)
     killed = descendants(os.getpid(), "CoarseGrainedExecutorBackend")
@@ -135,6 +153,8 @@ def test_a_node_outlives_its_executor(executors: SparkSession) -> None:
     assert (status, len(still_running(nodes, 0))) == (["running", "running"], 2)
     say_the_word(Project.open())
     assert cluster.wait(60).values == (0, 1)
+    # Spark looks only every 15 s whether it has room for a barrier stage again
+    wait_until(lambda: len(executor_ids(executors) - before) == 2, "there are new executors", 60)
 
 
 def test_a_failed_run_is_started_again(executors: SparkSession) -> None:

@@ -29,6 +29,7 @@ LOOK = """
     import json, os, sys, threading, time
     from pathlib import Path
     import hopyard
+    from hopyard.testing.detaching import DetachingBackend
 
     def look(ctx):
         from hops import devices
@@ -47,12 +48,13 @@ LOOK = """
 
 SCHEDULED = f"""{LOOK}
     session = dict(executors=2, cores=2, memory="512m", gpus=1, gpu_discovery_script=Path(sys.argv[1]))
-    with hopyard.local_spark(**session):
+    with hopyard.local_spark(**session) as spark:
         print(json.dumps([
             seen(nodes=2),
             seen(nodes=4, ps=1, evaluator=True, gpus_per_node=1),
             seen(nodes=3, gpu_fraction=0.5),
             seen(nodes=1, gpus_per_node=0),
+            seen(nodes=2, backend=DetachingBackend(spark.sparkContext)),
         ]))
 """
 
@@ -82,8 +84,9 @@ def write_program(path: Path, text: str) -> Path:
 
 def test_each_node_sees_the_gpus_of_its_own_task(tmp_path: Path) -> None:
     script = write_program(tmp_path / "gpus.sh", DISCOVERY)
-    session_says, with_servers, shared, none = said_by(SCHEDULED, str(script))
-    assert [gpus for _, _, gpus, _, _ in sorted(session_says, key=lambda seen: seen[2])] == ["3", "5"]
+    session_says, with_servers, shared, none, detached = said_by(SCHEDULED, str(script))
+    assert sorted(gpus for _, _, gpus, _, _ in session_says) == ["3", "5"]
+    assert sorted(gpus for _, _, gpus, _, _ in detached) == ["3", "5"]
     roles = {role: (count, gpus) for role, count, gpus, _, _ in with_servers}
     assert {roles["chief"], roles["worker"]} == {(1, "3"), (1, "5")}
     assert roles["ps"] == roles["evaluator"] == (0, "")

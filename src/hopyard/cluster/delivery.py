@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -118,4 +119,7 @@ def sender_of(stream: str) -> tuple[int, str]:
 
 
 def _batch(data: bytes | memoryview) -> pyarrow.RecordBatch:
-    return pyarrow.record_batch([pyarrow.array([data], pyarrow.binary())], schema=SCHEMA)
+    # pyarrow.array would copy the data, and load pandas before that
+    offsets = pyarrow.py_buffer(struct.pack("=ii", 0, len(data)))
+    chunk = pyarrow.Array.from_buffers(pyarrow.binary(), 1, [None, offsets, pyarrow.py_buffer(data)])
+    return pyarrow.RecordBatch.from_arrays([chunk], schema=SCHEMA)

@@ -1,7 +1,8 @@
-"""How a node leaves its Spark task: the task starts a supervisor in a session of its own, and may end then.
+"""How a node leaves its Spark task: the task starts a supervisor in a session of its own, and ends soon.
 
 The supervisor is no child of Spark's Python worker: nothing that ends workers, or their executor, ends it. What keeps
-it from outliving its driver is its lease.
+it from outliving its driver is its lease. The task stays until all nodes have arrived: if it did not, another node could
+be given the same slot, and the same GPU.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hopyard.errors import SupervisorNotStarted
 
 COMMAND = (sys.executable, "-P", "-m", "hopyard.cluster.detached")
 HEARD = b"heard"
+GATHERED = b"gathered"
 LAST_LINES = 30
 LOG_BYTES = 64 * 1024
 
@@ -56,11 +58,12 @@ class Orders:
 
 
 def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> None:
-    """Starts a supervisor and returns once the driver has heard of it.
+    """Starts a supervisor and returns once all nodes of its run have arrived, or need not arrive any more.
 
     Args:
         orders: What it is to do. They hold a secret, so they travel in a file without a name.
-        seconds: How long that may take.
+        seconds: How long it may take until the driver has heard of it. How long it then waits for other nodes is
+            the driver's to decide.
         command: The main program, without its argument.
 
     Raises:
@@ -92,6 +95,7 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
         if word != HEARD:
             waited = f"the driver did not hear of it within {seconds:g} s (half of start_timeout)"
             raise SupervisorNotStarted("it ended" if word is not None else waited, last_lines(log.fileno()))
+        heard.read(len(GATHERED))
 
 
 def last_lines(log: int) -> tuple[str, ...]:

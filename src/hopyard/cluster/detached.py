@@ -5,7 +5,7 @@ small and waits for the third, the supervisor. If that is killed, the second one
 otherwise learn it from a lease that runs out.
 
 Standard input is the file with the orders, standard output a file for what a supervisor has to say, and ``fd`` a pipe
-to the Spark task, which waits until the driver has heard of the supervisor. Only the standard library is loaded before the
+to the Spark task, which waits until all nodes have arrived. Only the standard library is loaded before the
 second fork.
 """
 

@@ -8,7 +8,7 @@ import select
 from collections.abc import Mapping
 
 from hopyard.cluster.delivery import Courier
-from hopyard.cluster.departure import HEARD, Orders
+from hopyard.cluster.departure import GATHERED, HEARD, Orders
 from hopyard.cluster.lease import CALL_SECONDS, ENDED, REGISTER, Link
 from hopyard.cluster.supervisor import Supervisor
 from hopyard.errors import DriverOutOfReach
@@ -22,7 +22,7 @@ def supervise(orders: Orders, heard: int) -> bool:
 
     Args:
         orders: The node.
-        heard: A pipe that gets a word once the driver has heard of the node, and is closed then.
+        heard: A pipe that gets a word once the driver has heard of the node, and another one once all have arrived.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     endpoint = orders.task.coordinator
@@ -77,28 +77,39 @@ class ProcessWatch:
 
 
 class DetachedLink:
-    """A link to the driver that gives word to the Spark task when the driver has first heard of the node."""
+    """A link to the driver that lets the Spark task know how far its node has come.
+
+    The task gets a word when the driver has first heard of the node, and another one when all nodes have arrived,
+    or need not arrive any more.
+    """
 
     def __init__(self, link: Link, heard: int, executor: ProcessWatch) -> None:
         self._link = link
-        self._heard: int | None = heard
+        self._heard = heard
+        self._unsaid = [HEARD, GATHERED]
         self._executor = executor
         self._is_told = False
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
         """Returns the driver's answer."""
         answer = self._link.call(method, message)
-        if self._heard is not None and method in (REGISTER, ENDED):
-            self._release_task(self._heard)
-            self._heard = None
+        if self._unsaid and method in (REGISTER, ENDED):
+            self._say(HEARD)
+            if method == ENDED or answer["members"] is not None or answer["stop"] is not None:
+                self._say(GATHERED)
         if not self._is_told and self._executor.is_gone():
             self._is_told = True
             LOG.warning("the executor is gone; the driver answers, so the node goes on")
         return answer
 
-    def _release_task(self, heard: int) -> None:
+    def _say(self, word: bytes) -> None:
+        """Writes a word that has not been written before."""
+        if word not in self._unsaid:
+            return
+        self._unsaid.remove(word)
         try:
-            os.write(heard, HEARD)
+            os.write(self._heard, word)
         except BrokenPipeError:  # Spark has ended the task; what becomes of the node, the driver decides
             LOG.warning("the Spark task did not wait for its node")
-        os.close(heard)
+        if not self._unsaid:
+            os.close(self._heard)

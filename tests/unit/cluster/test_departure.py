@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from hopyard import NodeContext, Project
 from hopyard.cluster.coordinator import Coordinator
-from hopyard.cluster.departure import HEARD, Orders, depart
+from hopyard.cluster.departure import GATHERED, HEARD, Orders, depart
 from hopyard.cluster.driver_wire import CoordinatorService
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Sign
@@ -94,6 +95,22 @@ def test_a_supervisor_that_hangs_is_killed_at_its_deadline(driver: Driver, tmp_p
     wait_until(
         lambda: not psutil.pid_exists(left) or psutil.Process(left).status() == "zombie", "it is gone", 5
     )
+
+
+def test_the_task_stays_until_all_nodes_have_arrived(driver: Driver, tmp_path: Path) -> None:
+    said, go = tmp_path / "said", tmp_path / "go"
+    script = f"""(
+        printf {HEARD.decode()} >&$0; touch {said}
+        until [ -e {go} ]; do sleep 0.02; done
+        printf {GATHERED.decode()} >&$0; exec sleep 5
+    ) &"""
+    task = threading.Thread(target=depart, args=(driver.orders(), 60, ("bash", "-c", script)))
+    task.start()
+    wait_until(said.exists, "the supervisor has been heard", 10)
+    task.join(0.1)
+    assert task.is_alive()
+    go.touch()
+    wait_until(lambda: not task.is_alive(), "the task ends", 4)
 
 
 def test_the_orders_are_in_no_command_line_and_in_no_file_with_a_name(driver: Driver, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from hopyard.cluster.departure import HEARD
+from hopyard.cluster.departure import GATHERED, HEARD
 from hopyard.cluster.detached_node import DetachedLink, ProcessWatch
 from hopyard.cluster.lease import ENDED, HEARTBEAT, REGISTER
 from hopyard.testing.watching import wait_until
@@ -16,11 +16,19 @@ from hopyard.wire import Json
 pytestmark = pytest.mark.unit
 
 
+WAIT: Mapping[str, Json] = {"members": None, "stop": None}
+ALL_ARE_HERE: Mapping[str, Json] = {"members": {"chief": ["a:1"]}, "stop": None}
+STOP: Mapping[str, Json] = {"members": None, "stop": "enough"}
+
+
 class Answers:
-    """A link that always has an answer."""
+    """A link that has an answer ready for each call, and the last one again and again."""
+
+    def __init__(self, *answers: Mapping[str, Json]) -> None:
+        self._answers = list(answers)
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        return {"method": method}
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
 
 @pytest.fixture
@@ -37,29 +45,39 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
         child.kill()
 
 
-@pytest.mark.parametrize("method", [REGISTER, ENDED])
-def test_the_task_is_released_when_the_driver_has_first_heard(pipe: tuple[int, int], method: str) -> None:
+@pytest.mark.parametrize("last", [ALL_ARE_HERE, STOP])
+def test_the_task_is_told_of_the_first_answer_and_when_all_have_arrived(
+    pipe: tuple[int, int], last: Mapping[str, Json]
+) -> None:
     read, write = pipe
-    link = DetachedLink(Answers(), write, ProcessWatch(os.getpid()))
-    link.call(HEARTBEAT, {})
+    link = DetachedLink(Answers(WAIT, WAIT, last), write, ProcessWatch(os.getpid()))
     for _ in range(2):
-        assert link.call(method, {}) == {"method": method}
+        assert link.call(REGISTER, {}) == WAIT
     assert os.read(read, 100) == HEARD
+    for _ in range(2):
+        assert link.call(REGISTER, {}) == last
+    assert os.read(read, 100) == GATHERED
     assert os.read(read, 100) == b""  # and the pipe is closed
+
+
+def test_the_task_of_a_node_that_ends_at_once_need_not_wait(pipe: tuple[int, int]) -> None:
+    read, write = pipe
+    DetachedLink(Answers({}), write, ProcessWatch(os.getpid())).call(ENDED, {})
+    assert os.read(read, 100) == HEARD + GATHERED
 
 
 def test_a_node_whose_task_did_not_wait_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     read, write = os.pipe()
     os.close(read)
-    link = DetachedLink(Answers(), write, ProcessWatch(os.getpid()))
-    assert link.call(REGISTER, {}) == {"method": REGISTER}
+    link = DetachedLink(Answers(ALL_ARE_HERE), write, ProcessWatch(os.getpid()))
+    assert link.call(REGISTER, {}) == ALL_ARE_HERE
     assert "the Spark task did not wait for its node" in caplog.text
 
 
 def test_that_the_executor_is_gone_is_in_the_log_once(
     pipe: tuple[int, int], process: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    link = DetachedLink(Answers(), pipe[1], ProcessWatch(process.pid))
+    link = DetachedLink(Answers(ALL_ARE_HERE), pipe[1], ProcessWatch(process.pid))
     link.call(REGISTER, {})
     assert caplog.text == ""
     process.kill()
