@@ -444,7 +444,9 @@ class SupervisorNotStarted(HopyardError, RuntimeError):
         self.last_lines = last_lines
 
     def __str__(self) -> str:
-        return f"its supervisor did not start: {self.cause}" + "".join(f"\n{line}" for line in self.last_lines)
+        return f"its supervisor did not start: {self.cause}" + "".join(
+            f"\n{line}" for line in self.last_lines
+        )
 
 
 class NotEnoughSlots(HopyardError, RuntimeError):
@@ -618,6 +620,36 @@ class FeedStalled(HopyardError, TimeoutError):
         )
 
 
+class NothingFed(HopyardError, RuntimeError):
+    """Rows were to tell what all rows look like, and there are none."""
+
+    def __init__(self, asked_by: str) -> None:
+        super().__init__(asked_by)
+        self.asked_by = asked_by
+
+    def __str__(self) -> str:
+        return (
+            f"the feed ended without a row for this node, so {self.asked_by} does not know which columns there are. "
+            "Feed at least one row for each node (df.repartition), or use next_batch()."
+        )
+
+
+class RowsDiffer(HopyardError, ValueError):
+    """Rows came that are not like the first ones."""
+
+    def __init__(self, column: str, expected: str, found: str, remedy: str) -> None:
+        super().__init__(column, expected, found, remedy)
+        self.column = column
+        self.expected = expected
+        self.found = found
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.column!r} began with {self.expected}, and then came {self.found}; {self.remedy}."
+        )
+
+
 class FeedMiscounted(HopyardError, RuntimeError):
     """The rows that nodes have received are not those that were sent."""
 
@@ -629,6 +661,21 @@ class FeedMiscounted(HopyardError, RuntimeError):
     def __str__(self) -> str:
         shown = "; ".join(self.partitions[:5]) + ("; ..." if len(self.partitions) > 5 else "")
         return f"epoch {self.epoch}: rows sent and received differ in {len(self.partitions)} partitions ({shown})."
+
+
+class WrongResults(HopyardError, ValueError):
+    """A batch got more or fewer results than it has rows."""
+
+    def __init__(self, batch: str, rows: int, results: int) -> None:
+        super().__init__(batch, rows, results)
+        self.batch = batch
+        self.rows = rows
+        self.results = results
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"{self.batch} waits for results, and {self.results} came; call batch_results once for each batch."
+        return f"{self.batch} has {self.rows} rows and got {self.results} results; there must be one for each row."
 
 
 class FeedJobFailed(HopyardError, RuntimeError):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+import pyarrow as pa
+
+from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.ledger import Ledger, Share
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.rows import Rows
 
 INBOX_BYTES = 64 << 20
 
@@ -55,6 +58,7 @@ class Inbox:
         self._changed = threading.Condition()
         self._ledger = Ledger()
         self._pieces: deque[Piece] = deque()
+        self._inquiries: deque[Inquiry] = deque()
         self._bytes = 0
         self._received = 0
         self._waiting = 0
@@ -85,21 +89,75 @@ class Inbox:
             self._add(piece, size)
             return Taken.KEPT
 
-    def draw(self) -> Piece | None:
-        """Returns the next piece; None once there is none and none will come.
+    def draw(self, rows: int = 1) -> Piece | Inquiry | None:
+        """Returns the next piece, or an inquiry that has some rows; None once there is neither and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
+
+        Args:
+            rows: How many rows an inquiry should have; it may have fewer if no more come, or if there is no
+                room for more.
         """
         with self._changed:
             while not self._pieces:
-                if self._ended or self._stopped:
+                inquiry = self._ready_inquiry(rows)
+                if inquiry is not None:
+                    return inquiry
+                if self._stopped or (self._ended and not self._inquiries):
                     return None
                 self._changed.wait()
             piece = self._pieces.popleft()
-            self._bytes -= piece.batch.nbytes
-            self._waiting -= piece.rows
-            self._changed.notify_all()
+            self._release(piece.batch.nbytes, piece.rows)
             return piece
+
+    def inquire(self, name: str) -> Inquiry:
+        """Returns a new inquiry, to be filled with `ask`."""
+        with self._changed:
+            inquiry = Inquiry(name, self._changed)
+            self._inquiries.append(inquiry)
+            if self._stopped:
+                self._drop(inquiry)
+            return inquiry
+
+    def ask(self, inquiry: Inquiry, piece: Piece) -> Taken:
+        """Adds rows to an inquiry once there is room for them."""
+        size = piece.batch.nbytes
+        with self._changed:
+            self._wait_for_room(size, lambda: inquiry.is_dead)
+            while inquiry.is_sated and not inquiry.is_dead:
+                self._changed.wait()
+            if inquiry.is_dead:
+                return Taken.STOPPED
+            inquiry.add(piece)
+            self._bytes += size
+            self._received += piece.rows
+            self._waiting += piece.rows
+            self._changed.notify_all()
+            return Taken.KEPT
+
+    def complete(self, inquiry: Inquiry) -> None:
+        """Takes note that all rows of an inquiry have come."""
+        with self._changed:
+            inquiry.is_complete = True
+            self._changed.notify_all()
+
+    def take(self, inquiry: Inquiry, rows: int) -> Rows:
+        """Returns the next rows of an inquiry, at most so many."""
+        with self._changed:
+            taken, size = inquiry.take(rows)
+            self._release(size, len(taken))
+            return taken
+
+    def answer(self, inquiry: Inquiry, results: pa.RecordBatch, rows: int) -> None:
+        """Takes the results for the next rows of an inquiry."""
+        with self._changed:
+            inquiry.answer(results, rows)
+            self._changed.notify_all()
+
+    def close(self, inquiry: Inquiry) -> None:
+        """Forgets an inquiry, answered or not."""
+        with self._changed:
+            self._drop(inquiry)
 
     def open(self, share: Share, attempt: int) -> bool:
         """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
@@ -134,6 +192,8 @@ class Inbox:
         with self._changed:
             self._stopped = True
             self._pieces.clear()
+            for inquiry in list(self._inquiries):
+                self._drop(inquiry)
             self._bytes = self._waiting = 0
             self._changed.notify_all()
 
@@ -141,7 +201,7 @@ class Inbox:
     def is_done(self) -> bool:
         """Whether nothing is left to draw, and nothing will come."""
         with self._changed:
-            return self._stopped or (self._ended and not self._pieces)
+            return self._stopped or (self._ended and not self._pieces and not self._inquiries)
 
     @property
     def level(self) -> Level:
@@ -155,20 +215,39 @@ class Inbox:
                 is_stopped=self._stopped,
             )
 
-    def _wait_for_room(self, size: int, is_pointless: Callable[[], bool]) -> None:
-        with self._blocking():
-            while (
-                self._bytes and self._bytes + size > self._limit and not self._stopped and not is_pointless()
-            ):
-                self._changed.wait()
+    def _ready_inquiry(self, rows: int) -> Inquiry | None:
+        """Returns an inquiry that can fill a batch, or cannot get more; they take turns."""
+        for _ in range(len(self._inquiries)):
+            inquiry = self._inquiries[0]
+            self._inquiries.rotate(-1)
+            if inquiry.rows >= rows or (inquiry.rows and (inquiry.is_complete or self._blocked)):
+                return inquiry
+        return None
 
-    @contextmanager
-    def _blocking(self) -> Iterator[None]:
+    def _drop(self, inquiry: Inquiry) -> None:
+        if inquiry in self._inquiries:
+            self._inquiries.remove(inquiry)
+        waiting = inquiry.rows
+        self._release(inquiry.give_up(), waiting)
+
+    def _release(self, size: int, rows: int) -> None:
+        self._bytes -= size
+        self._waiting -= rows
+        self._changed.notify_all()
+
+    def _wait_for_room(self, size: int, is_pointless: Callable[[], bool]) -> None:
+        if self._has_room(size) or is_pointless():
+            return
         self._blocked += 1
+        self._changed.notify_all()  # an inquiry that waits for more rows would wait in vain
         try:
-            yield
+            while not self._has_room(size) and not is_pointless():
+                self._changed.wait()
         finally:
             self._blocked -= 1
+
+    def _has_room(self, size: int) -> bool:
+        return self._stopped or not self._bytes or self._bytes + size <= self._limit
 
     def _add(self, piece: Piece, size: int) -> None:
         self._pieces.append(piece)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from hopyard.errors import BadArguments
+from hopyard.errors import BadArguments, WrongResults
 from hopyard.feed.inbox import Inbox
-from hopyard.feed.pieces import is_pickled, unpack
+from hopyard.feed.inquiry import Inquiry
+from hopyard.feed.pieces import Piece, is_pickled, unpack
+from hopyard.feed.results import encode
+from hopyard.feed.rows import Rows, are_alike, joined, split
 
 if TYPE_CHECKING:
     import numpy as np
-
-Rows: TypeAlias = "pa.RecordBatch | list[object]"
-NOTHING = pa.record_batch([], names=[])
 
 
 class RowFeed:
@@ -28,32 +27,57 @@ class RowFeed:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._ahead: deque[Rows] = deque(maxlen=1)
+        self._asked: deque[Question] = deque()
+        self._is_asked = False
+        self._batches = 0
 
     def next_batch(self, rows: int) -> Rows:
         """Returns the next rows, fewer than asked for only at the end of the feed, and none after it.
 
-        A batch goes across the borders of partitions and epochs, but not from the rows of a DataFrame to those of an
-        RDD, or to those of a DataFrame with other columns.
+        A batch to learn from goes across the borders of partitions and epochs, but not from the rows of a DataFrame to
+        those of an RDD, or to those of a DataFrame with other columns. A batch that wants results (`batch_results`)
+        is of one partition, and may be shorter at the end of it.
         """
         if rows < 1:
             raise BadArguments("next_batch", f"rows={rows} is less than 1")
         parts: list[Rows] = []
         missing = rows
-        while missing and (part := self._draw()) is not None:
-            if parts and not _are_alike(parts[-1], part):
+        while missing and (part := self._draw(missing, may_wait=not parts)) is not None:
+            if parts and not are_alike(parts[-1], part):
                 self._ahead.append(part)
                 break
-            if len(part) > missing:
-                self._ahead.append(part[missing:] if isinstance(part, list) else part.slice(missing))
-                part = part[:missing] if isinstance(part, list) else part.slice(0, missing)
+            part, rest = split(part, missing)
+            if rest is not None:
+                self._ahead.append(rest)
             parts.append(part)
             missing -= len(part)
-        return _joined(parts)
+            if self._is_asked:
+                break
+        return joined(parts)
 
     def __iter__(self) -> Iterator[Rows]:
         """Yields all rows in batches as they come, without copying any."""
-        while (part := self._draw()) is not None:
+        while (part := self._draw(1)) is not None:
             yield part
+
+    def batch_results(self, results: object) -> None:
+        """Returns the results for the oldest batch of `Cluster.inference` that has none yet.
+
+        Args:
+            results: One for each row: a list, an array whose first axis are the rows, arrays by column, or a
+                `pyarrow.RecordBatch`.
+
+        Raises:
+            WrongResults: There are more or fewer results than rows, or no batch waits for any.
+            BadArguments: It is nothing that holds results.
+        """
+        batch, count = encode(results)
+        if not self._asked:
+            raise WrongResults("no batch", 0, count)
+        question = self._asked.popleft()
+        if count != question.rows:
+            raise WrongResults(str(question), question.rows, count)
+        self._inbox.answer(question.inquiry, batch, count)
 
     def as_numpy(
         self,
@@ -86,26 +110,35 @@ class RowFeed:
         self._ahead.clear()
         self._inbox.stop()
 
-    def _draw(self) -> Rows | None:
+    def _draw(self, rows: int, *, may_wait: bool = True) -> Rows | None:
+        """Returns rows to learn from, or to find results for; None at the end.
+
+        Args:
+            rows: How many are wanted.
+            may_wait: Whether they may be rows that want results, which make a batch of their own.
+        """
+        self._is_asked = False
         if self._ahead:
             return self._ahead.pop()
-        piece = self._inbox.draw()
-        if piece is None:
+        found = self._inbox.draw(rows)
+        if isinstance(found, Piece):
+            return unpack(found.batch) if is_pickled(found.batch.schema) else found.batch
+        if found is None or not may_wait:
             return None
-        return unpack(piece.batch) if is_pickled(piece.batch.schema) else piece.batch
+        taken = self._inbox.take(found, rows)
+        self._batches += 1
+        self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
+        self._is_asked = True
+        return taken
 
 
-def _are_alike(one: Rows, other: Rows) -> bool:
-    if isinstance(one, list) or isinstance(other, list):
-        return isinstance(one, list) and isinstance(other, list)
-    return bool(one.schema.equals(other.schema))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A batch that waits for results."""
 
+    inquiry: Inquiry
+    rows: int
+    number: int
 
-def _joined(parts: list[Rows]) -> Rows:
-    if not parts:
-        return NOTHING
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], list):
-        return [row for part in parts for row in part]
-    return pa.concat_batches(parts)
+    def __str__(self) -> str:
+        return f"batch {self.number} ({self.inquiry.name})"

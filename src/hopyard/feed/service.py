@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hopyard.errors import PeerGone, UnknownMethod
+from hopyard.feed.answers import Answers
 from hopyard.feed.inbox import Inbox, Taken
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
@@ -21,12 +22,18 @@ COUNTS = "counts"
 FORGET = "forget"
 END = "end"
 TRAIN = "train"
+INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.array([], pa.null())})
 
 
 def train_stream(share: Share, attempt: int) -> str:
     """Returns the name of the stream into which an attempt pours a share."""
     return "/".join((TRAIN, *map(str, share), str(attempt)))
+
+
+def infer_stream(partition: int, seconds: float) -> str:
+    """Returns the name of the stream into which the rows of a partition are poured, and out of which results come."""
+    return f"{INFER}/{partition}/{seconds}"
 
 
 class Confirmations:
@@ -63,10 +70,13 @@ class FeedService(Service):
     def exchange(self, stream: str, batches: BatchReader) -> Batches:
         """Takes in what a feeder pours, as long as there is room and the node wants it; confirms each piece."""
         kind, *numbers = stream.split("/")
-        if kind != TRAIN:
-            raise UnknownMethod(stream)
-        feed, epoch, partition, attempt = map(int, numbers)
-        return Confirmations(self._take(batches, Share(feed, epoch, partition), attempt))
+        if kind == TRAIN:
+            feed, epoch, partition, attempt = map(int, numbers)
+            return Confirmations(self._take(batches, Share(feed, epoch, partition), attempt))
+        if kind == INFER:
+            partition, seconds = int(numbers[0]), float(numbers[1])
+            return Answers(self._inbox, batches, f"partition {partition}", seconds)
+        raise UnknownMethod(stream)
 
     def _take(self, batches: BatchReader, share: Share, attempt: int) -> Iterator[Tagged]:
         try:

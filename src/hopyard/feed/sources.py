@@ -5,18 +5,21 @@ from __future__ import annotations
 import threading
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hopyard.cluster.spark_job import summary
 from hopyard.errors import BadArguments, FeedJobFailed
+from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
-from hopyard.feed.spark_tasks import REPORT_SCHEMA, FeedFrame, FeedRows, parse_report
+from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 CANCEL_SECONDS = 30.0
+LONGEST_TRACE = 4000
 
 
 class Source(Protocol):
@@ -28,6 +31,9 @@ class Source(Protocol):
 
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
+
+    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame | RDD[Any]:
+        """Returns the results, which are computed when they are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,24 @@ class FrameSource:
         reports = self.frame.mapInArrow(FeedFrame(plan=plan), REPORT_SCHEMA)
         return [parse_report(row.report) for row in reports.collect()]
 
+    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame:
+        """Returns the results, which are computed when they are used.
+
+        Raises:
+            BadArguments: There is no schema.
+        """
+        if schema is None:
+            example = 'cluster.inference(frame, schema="prediction float")'
+            raise BadArguments(
+                "inference", f"the results for a DataFrame have columns: say which, as in {example}"
+            )
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StructType
+
+        columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        asks = AskFrame(plan=plan, schema=to_arrow_schema(columns))
+        return self.frame.mapInArrow(asks, columns)
+
 
 @dataclass(frozen=True, slots=True)
 class RowsSource:
@@ -61,6 +85,16 @@ class RowsSource:
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
         return [parse_report(text) for text in self.rows.mapPartitions(FeedRows(plan=plan)).collect()]
+
+    def ask(self, plan: AskPlan, schema: str | StructType | None) -> RDD[Any]:
+        """Returns the results, which are computed when they are used.
+
+        Raises:
+            BadArguments: There is a schema, which an RDD has no use for.
+        """
+        if schema is not None:
+            raise BadArguments("inference", "the results for an RDD are objects, without a schema")
+        return self.rows.mapPartitions(AskRows(plan=plan))
 
 
 def source_of(data: object) -> Source:
@@ -128,7 +162,15 @@ class FeedJob:
             self._source.context.setJobGroup(self._group, words, interruptOnCancel=False)
             self._reports = self._source.feed(self._plan)
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self._error = FeedJobFailed(summary(error))
+            self._error = FeedJobFailed(_cause(error))
             self._error.__cause__ = error
         finally:
             self._ended.set()
+
+
+def _cause(error: Exception) -> str:
+    """Returns what a Spark error says: for one of Python its last line, and then how it came to that."""
+    text = str(error).split("\nDriver stacktrace:")[0].strip()
+    if "Traceback (most recent call last)" not in text:
+        return summary(error)
+    return f"{text.splitlines()[-1]}\n{text[-LONGEST_TRACE:]}"

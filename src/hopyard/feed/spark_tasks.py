@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from hopyard.feed.asker import AskPlan, ask
 from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.pieces import Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.results import decode, to_schema
 
 REPORT_SCHEMA = "report string"
 
@@ -37,6 +39,32 @@ class FeedRows:
         """Yields the report."""
         report = feed_partition(self.plan, *_task(), _RowsCut(rows, self.plan.piece_bytes))
         yield json.dumps(report.to_json())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskFrame:
+    """Gets results for a partition of a DataFrame; for ``mapInArrow``."""
+
+    plan: AskPlan
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields the results in the columns of the schema."""
+        pieces = cut_batches(batches, piece_bytes=self.plan.piece_bytes)
+        for results in ask(self.plan, _task()[0], pieces):
+            yield to_schema(results, self.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRows:
+    """Gets results for a partition of an RDD; for ``mapPartitions``."""
+
+    plan: AskPlan
+
+    def __call__(self, rows: Iterable[object]) -> Iterator[object]:
+        """Yields the results."""
+        for results in ask(self.plan, _task()[0], cut_rows(rows, piece_bytes=self.plan.piece_bytes)):
+            yield from decode(results)
 
 
 def parse_report(text: str) -> PartitionReport:

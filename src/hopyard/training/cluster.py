@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -21,15 +20,19 @@ from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunState, RunWriter
+from hopyard.training.announcement import Announcement
 from hopyard.training.application import application_id
 from hopyard.training.backends import resolve
 from hopyard.training.call import bind
 from hopyard.training.conductor import Conductor, Score
+from hopyard.training.feed_record import FeedRecord
 from hopyard.training.options import RunOptions, TrainSpec
 from hopyard.training.result import RunResult
 from hopyard.training.view import View
 
 if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
     from hopyard.feed.account import EpochAccount
     from hopyard.training.feeding import Feeding
 
@@ -148,6 +151,15 @@ class Cluster:
         url = self._started.record.details.get("tensorboard")
         return str(url) if url else None
 
+    @property
+    def attempt(self) -> int:
+        """How often the nodes were started again, with ``max_restarts``."""
+        return self._conductor.attempt if self._conductor is not None else 0
+
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Tells whether the run has ended, well or not; `wait` then returns or raises at once."""
+        return self._is_over.wait(within_seconds)
+
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
         assert self._started
@@ -187,23 +199,30 @@ class Cluster:
 
         Raises:
             NotFed: The run was not started with ``feed=True``.
-            BadArguments: The data is nothing that can be fed.
-            FeedStalled: No node consumed anything for `feed_timeout` seconds.
-            FeedJobFailed: Spark could not compute the rows.
-            FeedMiscounted: Rows were lost, or came twice.
+            FeedStalled, FeedJobFailed, FeedMiscounted, BadArguments: See `hopyard.errors`.
             NodeFailed: A node failed, and the other errors of `wait`.
         """
-        if type(epochs) is not int or epochs < 1:
-            raise BadArguments("train", f"epochs={epochs!r} is no whole number of at least 1")
-        from hopyard.feed.sources import source_of  # a run that is not fed needs none of it
+        return self._fed("train()").train(data, epochs=epochs, feed_timeout=feed_timeout)
 
-        feeding = self._fed("train()")
-        source = source_of(data)
-        try:
-            return feeding.train(source, epochs=epochs, feed_timeout=feed_timeout)
-        except BaseException as error:
-            self.stop(INTERRUPTED if isinstance(error, KeyboardInterrupt) else str(error))
-            raise
+    def inference(
+        self, data: object, schema: str | StructType | None = None, *, feed_timeout: float = FEED_SECONDS
+    ) -> Any:
+        """Returns what the nodes find for each row, computed when it is used, in order within each partition.
+
+        The nodes read the rows from ``ctx.feed()`` and return results with its ``batch_results``.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects.
+            schema: The columns of the results, for a DataFrame: such as ``"prediction float"``.
+            feed_timeout: Seconds without any result for a partition, after which its task fails.
+
+        Returns:
+            A DataFrame or an RDD, as the data is; use it before the cluster is shut down.
+
+        Raises:
+            NotFed, BadArguments: The run cannot be fed, or the data; see `hopyard.errors`.
+        """
+        return self._fed("inference()").inference(data, schema, feed_timeout=feed_timeout)
 
     def wait(self, timeout: float | None = None) -> RunResult:
         """Returns the result once every node has ended and is on record; Ctrl-C ends the run.
@@ -261,9 +280,8 @@ class Cluster:
         if error is None and not self._is_told:
             self.shutdown()
         elif error is not None:
-            self.stop(
-                INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"the driver failed: {error!r}"
-            )
+            interrupted = isinstance(error, KeyboardInterrupt)
+            self.stop(INTERRUPTED if interrupted else f"the driver failed: {error!r}")
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
@@ -299,15 +317,10 @@ class Cluster:
         return self._run
 
     def _prepare_feeding(self, run: RunWriter) -> Feeding:
-        from hopyard.training.feed_record import FeedRecord
         from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
 
-        return Feeding(
-            FedCluster(self),
-            token=self._feed_token,
-            ranks=[node.rank for node in self._spec.plan.nodes if node.trains],
-            keep=FeedRecord(self._project, run),
-        )
+        ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
+        return Feeding(self, token=self._feed_token, ranks=ranks, keep=FeedRecord(self._project, run))
 
     def _fed(self, wanted: str) -> Feeding:
         assert self._started
@@ -317,12 +330,10 @@ class Cluster:
 
     def _join(self, timeout: float | None) -> None:
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
-        while not self._is_over.is_set():
-            left = deadline - time.monotonic()
-            if left <= 0:
+        while not self._is_over.wait(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
                 assert timeout is not None
                 raise StillRunning(self.run_id, timeout)
-            self._is_over.wait(min(LOOK_SECONDS, left))
 
     def _conduct(self) -> None:
         assert self._conductor is not None
@@ -337,41 +348,3 @@ class Cluster:
             self._error = error
         finally:
             self._is_over.set()
-
-
-@dataclass(frozen=True, slots=True)
-class FedCluster:
-    """A cluster, as far as feeding it is concerned."""
-
-    cluster: Cluster
-
-    @property
-    def attempt(self) -> int:
-        """How often its nodes were started again."""
-        conductor = self.cluster._conductor  # noqa: SLF001  the same module
-        return 0 if conductor is None else conductor.attempt
-
-    def nodes(self) -> tuple[NodeStatus, ...]:
-        """Returns how the nodes are doing."""
-        return self.cluster.nodes()
-
-    def is_over(self) -> bool:
-        """Whether the run has ended."""
-        return self.cluster._is_over.is_set()  # noqa: SLF001  the same module
-
-    def check(self) -> None:
-        """Raises what ended the run, if something did."""
-        if self.is_over() and self.cluster._error is not None:  # noqa: SLF001  the same module
-            raise self.cluster._error  # noqa: SLF001  the same module
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """Tells where the TensorBoard of a run is: in the log, and in the run's record."""
-
-    run: RunWriter
-
-    def __call__(self, url: str) -> None:
-        """Takes the address."""
-        LOG.info("TensorBoard of %s: %s", self.run.id, url)
-        self.run.annotate(tensorboard=url)

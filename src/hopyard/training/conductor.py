@@ -89,6 +89,7 @@ class Conductor:
             patience=score.spec.patience,
             on_lines=on_lines,
             on_driver=score.spec.on_driver,
+            detach=score.spec.feed,
             address=score.spec.driver_address,
             ports=score.spec.driver_ports,
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hopyard.feed.account import EpochAccount
-from hopyard.feed.feeder import PartitionReport
 from hopyard.store import Project
 from hopyard.tracking import RunWriter
+
+if TYPE_CHECKING:
+    from hopyard.feed.account import EpochAccount
+    from hopyard.feed.feeder import PartitionReport
 
 MOST_EPOCHS = 100
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.errors import FeedStalled, NotFed, PeerGone
+from hopyard.errors import BadArguments, FeedStalled, NotFed, PeerGone
 from hopyard.feed.account import EpochAccount, check
+from hopyard.feed.asker import AskPlan
 from hopyard.feed.feed_state import ADDRESS, FeedState
 from hopyard.feed.feeder import FeedNode, FeedPlan, PartitionReport
 from hopyard.feed.service import COUNTS, END, FORGET
-from hopyard.feed.sources import FeedJob, Source
+from hopyard.feed.sources import FeedJob, Source, source_of
 from hopyard.wire import Endpoint, WireClient
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.05
-END_SECONDS = 600.0
+ANNOUNCE_SECONDS = 120.0
 CALL_SECONDS = 30.0
 MESSAGE_BYTES = 64 << 20
 
@@ -30,14 +32,17 @@ class FedRun(Protocol):
     def attempt(self) -> int:
         """How often its nodes were started again."""
 
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Tells whether it has ended."""
+
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing."""
 
-    def is_over(self) -> bool:
-        """Whether it has ended."""
-
-    def check(self) -> None:
+    def wait(self) -> object:
         """Raises what ended the run, if something did."""
+
+    def stop(self, reason: str) -> None:
+        """Ends the run."""
 
 
 class Feeding:
@@ -64,15 +69,40 @@ class Feeding:
         self._keep = keep
         self._feeds = 0
 
-    def train(self, source: Source, *, epochs: int, feed_timeout: float) -> tuple[EpochAccount, ...]:
-        """Feeds all rows once for each epoch; returns when the nodes have taken them.
+    def train(self, data: object, *, epochs: int, feed_timeout: float) -> tuple[EpochAccount, ...]:
+        """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
 
         Raises:
+            BadArguments: The data is nothing that can be fed, or the number of epochs none.
             FeedStalled: Rows wait, and no node has consumed any for `feed_timeout` seconds.
             FeedJobFailed: Spark could not compute the rows.
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
+        if type(epochs) is not int or epochs < 1:
+            raise BadArguments("train", f"epochs={epochs!r} is no whole number of at least 1")
+        source = source_of(data)
+        try:
+            return self._train(source, epochs, feed_timeout)
+        except BaseException as error:
+            self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
+            raise
+
+    def inference(self, data: object, schema: Any, *, feed_timeout: float) -> Any:
+        """Returns the results for all rows, which are computed when they are used.
+
+        Raises:
+            BadArguments: The data is nothing that can be fed, or a schema is missing.
+            NotFed: No node is there to find them.
+            HopyardError: Whatever ended the run meanwhile.
+        """
+        source = source_of(data)
+        nodes = self._wait_for_nodes()
+        if not nodes:
+            raise NotFed("inference()", "the run has ended")
+        return source.ask(AskPlan(nodes=tuple(nodes), seconds=feed_timeout), schema)
+
+    def _train(self, source: Source, epochs: int, feed_timeout: float) -> tuple[EpochAccount, ...]:
         feed = self._feeds
         self._feeds += 1
         accounts: list[EpochAccount] = []
@@ -87,9 +117,9 @@ class Feeding:
 
     def end(self) -> None:
         """Tells the nodes that nothing more will come."""
-        if self._run.is_over():
+        if self._run.has_ended():
             return
-        for node in self._wait_for_nodes(END_SECONDS):
+        for node in self._wait_for_nodes():
             try:
                 with self._client(node) as client:
                     client.call(END, {})
@@ -98,7 +128,7 @@ class Feeding:
 
     def _epoch(self, source: Source, feed: int, epoch: int, feed_timeout: float) -> EpochAccount | None:
         attempt = self._run.attempt
-        nodes = self._wait_for_nodes(feed_timeout)
+        nodes = self._wait_for_nodes()
         began = time.monotonic()
         if not nodes:
             return EpochAccount(epoch=epoch, rows=0, by_node={}, partitions=0, is_whole=False)
@@ -115,6 +145,8 @@ class Feeding:
         account = EpochAccount.of(epoch, reports, time.monotonic() - began)
         if went_well:
             self._check(nodes, feed, epoch, reports)
+        else:
+            account = replace(account, is_whole=False)
         self._keep(feed, account, reports)
         return account
 
@@ -123,9 +155,9 @@ class Feeding:
         consumed, since = -1, time.monotonic()
         while not job.wait(LOOK_SECONDS):
             nodes = self._fed()
-            if self._run.is_over() or self._run.attempt != attempt or _nobody_wants_more(nodes):
+            if self._run.has_ended() or self._run.attempt != attempt or _nobody_wants_more(nodes):
                 job.cancel()
-                self._run.check()
+                self._check_run()
                 return False
             states = [FeedState.of(node.notes) for node in nodes]
             now = sum(state.consumed for state in states)
@@ -133,7 +165,7 @@ class Feeding:
                 consumed, since = now, time.monotonic()
             elif time.monotonic() - since > feed_timeout:
                 raise FeedStalled(feed_timeout, tuple(_words(node) for node in nodes))
-        self._run.check()
+        self._check_run()
         return True
 
     def _check(
@@ -151,24 +183,32 @@ class Feeding:
             counts.append(dict(found))
         check(epoch, reports, counts)
 
+    def _check_run(self) -> None:
+        """Raises what ended the run, if it has ended and something did."""
+        if self._run.has_ended():
+            self._run.wait()
+
     def _fed(self) -> list[NodeStatus]:
         return [node for node in self._run.nodes() if node.rank in self._ranks]
 
-    def _wait_for_nodes(self, seconds: float) -> list[FeedNode]:
+    def _wait_for_nodes(self) -> list[FeedNode]:
         """Returns the nodes that can be fed once all are there; none if the run has ended well."""
-        deadline = time.monotonic() + seconds
-        while not self._run.is_over():
+        deadline = time.monotonic() + ANNOUNCE_SECONDS
+        while not self._run.has_ended(LOOK_SECONDS):
             nodes = self._fed()
             absent = [
                 node for node in nodes if ADDRESS not in node.notes and node.phase is not Phase.FINISHED
             ]
             if nodes and not absent:
                 return [self._node(node) for node in nodes if node.phase is Phase.RUNNING]
-            if time.monotonic() > deadline:
-                who = ", ".join(f"node {node.rank} ({node.phase.value})" for node in absent)
-                raise NotFed("train()", f"after {seconds:g} s (feed_timeout) these take no rows yet: {who}")
-            time.sleep(LOOK_SECONDS)
-        self._run.check()
+            if any(node.phase is not Phase.RUNNING for node in absent):
+                deadline = time.monotonic() + ANNOUNCE_SECONDS  # who is awaited has a deadline of his own
+            elif time.monotonic() > deadline:
+                who = ", ".join(f"node {node.rank} on {node.host}" for node in absent)
+                raise NotFed(
+                    "train()", f"{ANNOUNCE_SECONDS:g} s after their start, these take no rows: {who}"
+                )
+        self._check_run()
         return []
 
     def _node(self, node: NodeStatus) -> FeedNode:

@@ -1,0 +1,65 @@
+"""The results for a partition, on their way out of the node."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from hopyard.errors import PeerGone
+from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.pieces import Piece
+from hopyard.wire import BatchReader
+
+LOG = logging.getLogger(__name__)
+
+
+class Answers:
+    """Results in the order of the rows that are poured, while they are still being poured.
+
+    Args:
+        inbox: Where the rows wait for the function.
+        batches: The rows.
+        name: What they are called in errors.
+        seconds: How long the function may take for the next results.
+
+    Raises:
+        FeedStalled: It took longer for the first ones.
+        NotFed: The function has ended its feed.
+    """
+
+    def __init__(self, inbox: Inbox, batches: BatchReader, name: str, seconds: float) -> None:
+        self._inbox = inbox
+        self._seconds = seconds
+        self._inquiry = inbox.inquire(name)
+        threading.Thread(target=self._ask, args=(batches,), name=f"hopyard-infer-{name}", daemon=True).start()
+        self._first = self._next()
+        self.schema = pa.schema([]) if self._first is None else self._first.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            results = self._first
+            while results is not None:
+                yield results
+                results = self._next()
+        finally:
+            self._inbox.close(self._inquiry)
+
+    def _next(self) -> pa.RecordBatch | None:
+        try:
+            return self._inquiry.next_answer(self._seconds)
+        except BaseException:
+            self._inbox.close(self._inquiry)
+            raise
+
+    def _ask(self, batches: BatchReader) -> None:
+        try:
+            for item in batches.tagged():
+                if self._inbox.ask(self._inquiry, Piece.of(item.batch, item.tag)) is not Taken.KEPT:
+                    return
+            self._inbox.complete(self._inquiry)
+        except PeerGone as error:  # a task that was killed, or wants no more results
+            LOG.info("%s broke off: %s", self._inquiry.name, error)
+            self._inbox.close(self._inquiry)

@@ -1,0 +1,56 @@
+"""Gets results for the rows of a partition: what a Spark task does for inference."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hopyard.errors import NotFed, PeerGone
+from hopyard.feed.feeder import CALL_SECONDS, STREAM_SECONDS, FeedNode
+from hopyard.feed.pieces import PIECE_BYTES, Piece
+from hopyard.feed.service import infer_stream
+from hopyard.wire import Tagged, WireClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPlan:
+    """What a task has to know that gets results; travels with the Spark tasks."""
+
+    nodes: tuple[FeedNode, ...]
+    seconds: float
+    piece_bytes: int = PIECE_BYTES
+
+    def node(self, partition: int, host: str) -> FeedNode:
+        """Returns the node for a partition: one on the same host if there is one; partitions take turns."""
+        near = [node for node in self.nodes if node.host == host] or self.nodes
+        return near[partition % len(near)]
+
+
+def ask(
+    plan: AskPlan, partition: int, pieces: Iterable[Piece], *, host: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yields the results for the rows of a partition, in the order of the rows.
+
+    Raises:
+        NotFed: The node has ended, or wants no more rows.
+        RemoteError: The function on it took too long.
+    """
+    remaining = iter(pieces)
+    first = next(remaining, None)
+    if first is None:
+        return
+    node = plan.node(partition, socket.gethostname() if host is None else host)
+    items = (Tagged(piece.batch, piece.tag) for piece in itertools.chain([first], remaining))
+    with WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
+        try:
+            with client.exchange(infer_stream(partition, plan.seconds), first.batch.schema, items) as answers:
+                yield from answers
+        except PeerGone as error:
+            reason = (
+                f"node {node.rank} on {node.host} has ended ({error}); shutdown() of the cluster says why"
+            )
+            raise NotFed(f"inference on partition {partition}", reason) from error

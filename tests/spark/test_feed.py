@@ -1,0 +1,186 @@
+"""Rows of DataFrames and RDDs in the nodes of a run, on as many slots as there are nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hopyard import Cluster, NodeContext, Project
+from hopyard.errors import BadArguments, FeedJobFailed, FeedStalled, NodeFailed, NotFed
+from hopyard.testing.watching import wait_until
+from hopyard.tracking import RunReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ROWS = 20_000
+
+
+def sum_ids(ctx: NodeContext) -> tuple[int, int]:
+    """Returns how many rows came, and their sum."""
+    rows = total = 0
+    feed = ctx.feed()
+    while len(batch := feed.next_batch(700)):
+        rows += len(batch)
+        total += sum(batch if isinstance(batch, list) else batch.column("id").to_pylist())
+    return rows, total
+
+
+def square(ctx: NodeContext) -> int:
+    feed = ctx.feed()
+    batches = 0
+    while len(batch := feed.next_batch(64)):
+        batches += 1
+        if isinstance(batch, list):
+            feed.batch_results([number * number for number in batch])
+        else:
+            feed.batch_results({"square": batch.column("id").to_numpy() ** 2})
+    return batches
+
+
+def fail_at_once(ctx: NodeContext) -> None:
+    feed = ctx.feed()
+    feed.next_batch(10)
+    raise ArithmeticError("this row cannot be learnt")
+
+
+def fail_at_the_end(ctx: NodeContext) -> None:
+    feed = ctx.feed()
+    while len(feed.next_batch(1000)):
+        continue
+    raise ArithmeticError("could not export the model")
+
+
+def never_read(ctx: NodeContext) -> None:
+    ctx.feed()
+    wait_until(ctx.should_stop, "the run is stopped", 120)
+
+
+def answer_too_little(ctx: NodeContext) -> None:
+    feed = ctx.feed()
+    while len(batch := feed.next_batch(64)):
+        feed.batch_results([0] * (len(batch) - 1))
+
+
+class EndlessRows:
+    """A partition without end, slowly."""
+
+    def __call__(self, _: Iterator[Any]) -> Iterator[int]:
+        number = 0
+        while True:
+            yield number
+            number += 1
+
+
+def values(cluster: Cluster) -> tuple[int, int]:
+    """Returns the sums over all nodes."""
+    rows, totals = zip(*cluster.shutdown().values, strict=True)
+    return sum(rows), sum(totals)
+
+
+def test_all_rows_of_a_dataframe_reach_the_nodes_once_an_epoch(spark: SparkSession) -> None:
+    with Cluster(sum_ids, nodes=2, feed=True) as cluster:
+        accounts = cluster.train(spark.range(0, ROWS, 1, 5), epochs=2)
+        assert values(cluster) == (2 * ROWS, 2 * sum(range(ROWS)))
+    assert [account.rows for account in accounts] == [ROWS, ROWS]
+    record = RunReader(Project.open(), cluster.run_id).record()
+    feeds: Any = record.details["feeds"]
+    assert [(epoch["epoch"], epoch["rows"], epoch["partitions"]) for epoch in feeds] == [
+        (0, ROWS, 5),
+        (1, ROWS, 5),
+    ]
+    path = Project.open().layout.run(record.id.app_id, record.id.kind, record.id.number).feed(0, 1)
+    reports = json.loads(Project.open().read(path))["reports"]
+    assert sorted(report["partition"] for report in reports) == list(range(5))
+    assert sum(sum(report["sent"].values()) for report in reports) == ROWS
+
+
+def test_objects_of_an_rdd_reach_the_nodes_once(spark: SparkSession) -> None:
+    with Cluster(sum_ids, nodes=2, feed=True) as cluster:
+        cluster.train(spark.sparkContext.parallelize(range(ROWS), 3))
+        cluster.train(spark.sparkContext.parallelize(range(10), 2))
+        assert values(cluster) == (ROWS + 10, sum(range(ROWS)) + sum(range(10)))
+
+
+def test_results_come_back_in_the_order_of_the_rows(spark: SparkSession) -> None:
+    with Cluster(square, nodes=2, feed=True) as cluster:
+        frame = cluster.inference(spark.range(0, 5_000, 1, 3), schema="square long")
+        assert [row.square for row in frame.collect()] == [number**2 for number in range(5_000)]
+        rdd = cluster.inference(spark.sparkContext.parallelize(range(3_000), 3))
+        assert rdd.collect() == [number**2 for number in range(3_000)]
+        assert rdd.take(5) == [0, 1, 4, 9, 16]
+
+
+def test_a_node_that_fails_while_it_is_fed_ends_the_feed_with_its_cause(spark: SparkSession) -> None:
+    cluster = Cluster(fail_at_once, nodes=2, feed=True).start()
+    cluster.ready()
+    with pytest.raises(NodeFailed, match="this row cannot be learnt"):
+        cluster.train(spark.sparkContext.parallelize([0], 1).mapPartitions(EndlessRows()))
+    assert cluster.has_ended()
+
+
+def test_an_exception_after_the_feed_is_raised(spark: SparkSession) -> None:
+    cluster = Cluster(fail_at_the_end, nodes=2, feed=True).start()
+    cluster.train(spark.range(100))
+    with pytest.raises(NodeFailed, match="could not export the model"):
+        cluster.shutdown()
+
+
+def test_nodes_that_want_no_more_end_the_feed(spark: SparkSession) -> None:
+    with Cluster(take_a_few, nodes=2, feed=True) as cluster:
+        cluster.ready()
+        account = cluster.train(spark.sparkContext.parallelize([0, 0], 2).mapPartitions(EndlessRows()))[0]
+        assert not account.is_whole
+        assert cluster.shutdown().values == (100, 100)
+
+
+def take_a_few(ctx: NodeContext) -> int:
+    feed = ctx.feed()
+    rows = len(feed.next_batch(100))
+    feed.terminate()
+    assert feed.should_stop()
+    return rows
+
+
+def test_rows_that_nobody_consumes_are_an_error_that_names_the_nodes(spark: SparkSession) -> None:
+    with (
+        pytest.raises(FeedStalled, match=r"node 0 on .* has received .* rows and consumed 0"),
+        Cluster(never_read, nodes=1, feed=True) as cluster,
+    ):
+        cluster.train(spark.sparkContext.parallelize([0], 1).mapPartitions(EndlessRows()), feed_timeout=2)
+
+
+def test_a_failure_to_compute_the_rows_is_told_as_such(spark: SparkSession) -> None:
+    with (
+        pytest.raises(FeedJobFailed, match="modulo by zero"),
+        Cluster(sum_ids, nodes=1, feed=True) as cluster,
+    ):
+        cluster.train(spark.sparkContext.parallelize([0], 1).map(lambda number: 1 // number))
+
+
+def test_a_wrong_number_of_results_names_the_batch(spark: SparkSession) -> None:
+    cluster = Cluster(answer_too_little, nodes=1, feed=True).start()
+    with pytest.raises(Exception, match="the function on the node has ended its feed"):
+        cluster.inference(spark.sparkContext.parallelize(range(100), 1)).collect()
+    with pytest.raises(NodeFailed, match=r"batch 1 \(partition 0\) has 64 rows and got 63 results"):
+        cluster.shutdown()
+
+
+def test_what_cannot_be_fed_is_refused(spark: SparkSession) -> None:
+    with Cluster(sum_ids, nodes=1, feed=True) as cluster:
+        with pytest.raises(BadArguments, match="a list cannot be fed"):
+            cluster.train([1, 2])
+        with pytest.raises(BadArguments, match="say which"):
+            cluster.inference(spark.range(3))
+    with Cluster(wait_for_nothing, nodes=1) as unfed, pytest.raises(NotFed, match="feed=True"):
+        unfed.train(spark.range(3))
+
+
+def wait_for_nothing(ctx: NodeContext) -> None:
+    with pytest.raises(NotFed, match="feed=True"):
+        ctx.feed()
