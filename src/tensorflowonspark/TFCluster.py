@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.errors import NoProgress, NotOffered, NotStarted, StillRunning
-from hopyard.training.cluster import Cluster
+from hopyard.errors import BadArguments, NoProgress, NotFed, NotOffered, NotStarted, StillRunning
+from hopyard.training.cluster import FEED_SECONDS, Cluster
+from tensorflowonspark.feed_data import as_rdd, drain, epochs, is_stream
 from tensorflowonspark.map_call import MapCall, bound
-from tensorflowonspark.order import FEED_COMES, QUEUES, RESERVATION_SECONDS, InputMode, Later, Order
+from tensorflowonspark.node_manager import unknown
+from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Later, Order
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings
 
@@ -45,6 +47,7 @@ class TFCluster:
         self._around = around
         self._run: Cluster | None = None
         self._tensorboard_url: str | None = None
+        self._source: str | None = None
 
     def start(self, map_fun: Callable[..., Any], tf_args: object) -> Self:
         """Runs ``map_fun(tf_args, ctx)`` on all nodes; returns when they know of each other.
@@ -61,6 +64,8 @@ class TFCluster:
             default_fs=self._around.default_fs,
             working_dir=self._around.working_dir,
             release_port=order.release_port,
+            queues=order.queues,
+            is_fed=order.is_fed,
         )
         self._run = Cluster(
             call,
@@ -107,22 +112,55 @@ class TFCluster:
         return self._started.logdir
 
     def train(
-        self, dataRDD: object, num_epochs: int = 0, feed_timeout: float = 600, qname: str = "input"
-    ) -> NoReturn:
-        """Raises: feeding is not offered yet."""
-        raise NotOffered("TFCluster.train()", FEED_COMES)
+        self, dataRDD: object, num_epochs: int = 0, feed_timeout: float = FEED_SECONDS, qname: str = "input"
+    ) -> None:
+        """Feeds the nodes that train, and returns when they have taken all rows, or want no more.
 
-    def inference(self, dataRDD: object, feed_timeout: float = 600, qname: str = "input") -> NoReturn:
-        """Raises: feeding is not offered yet."""
-        raise NotOffered("TFCluster.inference()", FEED_COMES)
+        Args:
+            dataRDD: An RDD; a DataFrame, whose rows come as those of its ``rdd``; or a DStream.
+            num_epochs: How often all rows are fed; 0 for ten times.
+            feed_timeout: Seconds in which no node takes a row although rows wait, after which the cluster is ended.
+            qname: Name of the feed's queue.
+
+        Raises:
+            NotFed: The cluster was not started with ``InputMode.SPARK``.
+            BadArguments: There is no such queue, `num_epochs` is negative, or the data cannot be fed.
+            NotOffered: The cluster was fed by another queue.
+            FeedStalled: No node took any row for `feed_timeout` seconds.
+            NodeFailed: A node failed; the error has its traceback and last lines of output.
+        """
+        self._check_feed("train", qname)
+        if is_stream(dataRDD):
+            self._started.train(dataRDD, feed_timeout=feed_timeout)
+        else:
+            self._started.train(as_rdd(dataRDD), epochs(num_epochs), feed_timeout=feed_timeout)
+
+    def inference(
+        self, dataRDD: object, feed_timeout: float = FEED_SECONDS, qname: str = "input"
+    ) -> RDD[Any]:
+        """Returns an RDD with the result of each row, which the nodes find when the RDD is used.
+
+        Args:
+            dataRDD: An RDD, or a DataFrame, whose rows come as those of its ``rdd``.
+            feed_timeout: Seconds without any result for a partition, after which its task fails.
+            qname: Name of the feed's queue.
+
+        Raises:
+            NotFed: The cluster was not started with ``InputMode.SPARK``.
+            BadArguments: There is no such queue, or the data cannot be fed.
+            NotOffered: The cluster was fed by another queue.
+        """
+        self._check_feed("inference", qname)
+        results: RDD[Any] = self._started.inference(as_rdd(dataRDD), feed_timeout=feed_timeout)
+        return results
 
     def shutdown(self, ssc: object = None, grace_secs: float = 0, timeout: float = THREE_DAYS) -> None:
-        """Waits for all nodes that train, ends the others, and returns when the outcome of each is known.
+        """Ends the feed, waits for all nodes that train, ends the others; returns when the outcome of each is known.
 
         It may be called from any thread, and again. The Spark context goes on.
 
         Args:
-            ssc: A streaming context; not offered yet.
+            ssc: The streaming context whose rows were fed; it is waited for, and stopped once no node takes rows.
             grace_secs: Seconds that the evaluator has to end by itself once the others are done. What a node does
                 after its training loop is waited for anyway.
             timeout: Seconds without a word or a metric from any node that trains, after which the nodes are
@@ -133,7 +171,7 @@ class TFCluster:
             NoProgress: The nodes were silent for longer than `timeout`.
         """
         if ssc is not None:
-            raise NotOffered("shutdown(ssc=...)", FEED_COMES)
+            drain(ssc, self._is_wanted)
         left = timeout if timeout > 0 else None
         while True:
             try:
@@ -153,6 +191,21 @@ class TFCluster:
                 break
             threading.Event().wait(LOOK_SECONDS)
         return self._tensorboard_url
+
+    def _check_feed(self, call: str, qname: str) -> None:
+        if not self._order.is_fed:
+            raise NotFed(f"TFCluster.{call}()", "it needs a cluster with input_mode=InputMode.SPARK")
+        if qname not in self.queues:
+            raise BadArguments(call, unknown(qname, self.queues))
+        self._source = self._source or qname
+        if qname != self._source:
+            reason = f"the cluster is fed by {self._source!r}, and has one feed; start another cluster for it"
+            raise NotOffered(f"{call}(qname={qname!r})", reason)
+
+    def _is_wanted(self) -> bool:
+        """Whether a node is left that could be fed."""
+        trainers = self._order.roles.plan().leaders
+        return any(node.rank in trainers and node.phase is Phase.RUNNING for node in self._started.nodes())
 
     @property
     def _started(self) -> Cluster:
@@ -218,7 +271,7 @@ def run(
         num_executors: How many nodes there are in all.
         num_ps: How many of them are parameter servers.
         tensorboard: Whether a TensorBoard runs beside the master, or beside the first worker.
-        input_mode: ``InputMode.TENSORFLOW``; the other one is not offered yet.
+        input_mode: Who reads the data: the function, or Spark, which feeds it (``InputMode.SPARK``).
         log_dir: What the TensorBoard shows; by default the log folder of its node (``TENSORBOARD_LOGDIR``).
         driver_ps_nodes: Whether parameter servers and evaluator run beside the driver.
         master_node: What the first worker is called, ``chief`` or ``master``; with it, TF_CONFIG is set.
@@ -228,7 +281,7 @@ def run(
         release_port: With False, ``ctx.tmp_socket`` holds the node's port until ``ctx.release_port()``.
 
     Raises:
-        NotOffered: `input_mode` is ``InputMode.SPARK``.
+        BadArguments: `input_mode` is none, or arguments contradict each other.
         InvalidPlan: The numbers do not fit together.
         NotPicklable: The function cannot travel; the error names the variable at fault.
         NotEnoughSlots: This Spark has no room for so many nodes.

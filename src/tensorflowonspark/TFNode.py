@@ -10,16 +10,27 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hopyard.errors import BadArguments, NotOffered, TooFewGpus
+from tensorflowonspark.data_feed import DataFeed
 from tensorflowonspark.exports import destination
 from tensorflowonspark.framework import tensorflow
 
 if TYPE_CHECKING:
     from tensorflowonspark.TFSparkNode import TFNodeContext
 
+__all__ = [
+    "DataFeed",
+    "batch_results",
+    "export_saved_model",
+    "hdfs_path",
+    "next_batch",
+    "release_port",
+    "start_cluster_server",
+    "terminate",
+]
+
 LOG = logging.getLogger(__name__)
 
 _HAS_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
-_FEED_COMES = "feeding from Spark (InputMode.SPARK) is not there yet; read the data in the function itself"
 
 
 def hdfs_path(ctx: TFNodeContext, path: str) -> str:
@@ -133,20 +144,6 @@ def batch_results(mgr: object, results: object, qname: str = "output") -> NoRetu
 def terminate(mgr: object, qname: str = "input") -> NoReturn:
     """Raises: a feed has this method."""
     raise _of_a_feed("terminate()")
-
-
-class DataFeed:
-    """The rows that Spark feeds to this node; not offered yet."""
-
-    def __init__(
-        self,
-        mgr: object,
-        train_mode: bool = True,
-        qname_in: str = "input",
-        qname_out: str = "output",
-        input_mapping: Mapping[str, str] | None = None,
-    ) -> None:
-        raise NotOffered("TFNode.DataFeed", _FEED_COMES)
 
 
 def _signature(tf: Any, key: str, signature: Mapping[str, Any]) -> Any:

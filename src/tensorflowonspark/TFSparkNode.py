@@ -23,7 +23,7 @@ class TFNodeContext:
         num_workers: How many nodes train: workers and their chief.
         defaultFS: URL of the default file system, without a slash at its end.
         working_dir: The driver's working folder.
-        mgr: What connects the node with Spark's feed.
+        mgr: Values of the node, and the way to its feed: a `NodeManager`.
         tmp_socket: Holds the port of the node; None if it is not held.
     """
 

@@ -17,6 +17,8 @@ from hopyard.cluster.plan import Role
 from hopyard.errors import BadArguments
 from hopyard.training.call import NodeCall
 from hopyard.training.context import NodeContext
+from tensorflowonspark.node_manager import NodeManager
+from tensorflowonspark.order import QUEUES
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.TFSparkNode import TFNodeContext
 
@@ -33,6 +35,8 @@ class MapCall(NodeCall):
         default_fs: URL of the default file system.
         working_dir: The driver's working folder.
         release_port: Whether the function gets no socket that holds its port.
+        queues: Names of the feed's queues.
+        is_fed: Whether Spark feeds the nodes.
     """
 
     wants_context: bool = True
@@ -40,11 +44,14 @@ class MapCall(NodeCall):
     default_fs: str
     working_dir: str
     release_port: bool = True
+    queues: tuple[str, ...] = QUEUES
+    is_fed: bool = False
 
-    def __call__(self) -> None:
+    def _call(self, context: NodeContext | None) -> None:
         """Calls the function; what it returns is nobody's, so it need not be picklable."""
+        assert context is not None
         show_log()
-        ctx = self._context(NodeContext.current().info)
+        ctx = self._context(context.info, NodeManager(self.queues, context.feed if self.is_fed else None))
         config = tf_config(ctx)
         if config is not None:
             os.environ[TF_CONFIG] = config
@@ -53,7 +60,7 @@ class MapCall(NodeCall):
             sys.argv = args
         self.call.function(args, ctx)
 
-    def _context(self, node: NodeInfo) -> TFNodeContext:
+    def _context(self, node: NodeInfo, manager: NodeManager) -> TFNodeContext:
         return TFNodeContext(
             executor_id=self.roles.executor_id(node.role, node.task_index),
             job_name=self.roles.job_name(node.role),
@@ -61,6 +68,7 @@ class MapCall(NodeCall):
             cluster_spec=self.roles.cluster_spec(node.cluster),
             defaultFS=self.default_fs,
             working_dir=self.working_dir,
+            mgr=manager,
             tmp_socket=None if self.release_port or node.port < 0 else socket.socket(fileno=node.port),
         )
 
@@ -80,11 +88,12 @@ class LoneCall(NodeCall):
     first: int
     num_workers: int
 
-    def __call__(self) -> None:
+    def _call(self, context: NodeContext | None) -> None:
         """Calls the function; what it returns is nobody's."""
+        assert context is not None
         show_log()
         (args,) = self.call.positional
-        ctx = TFNodeContext(executor_id=self.first + NodeContext.current().rank, defaultFS=self.default_fs)
+        ctx = TFNodeContext(executor_id=self.first + context.rank, defaultFS=self.default_fs)
         ctx.num_workers = self.num_workers
         self.call.function(args, ctx)
 

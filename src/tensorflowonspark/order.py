@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.rendezvous import Patience
-from hopyard.errors import BadArguments, NotOffered
+from hopyard.errors import BadArguments
 from hopyard.training.options import TrainSpec
 from tensorflowonspark.board import boards
 from tensorflowonspark.roles import Roles
@@ -17,7 +17,6 @@ from tensorflowonspark.surroundings import Surroundings
 
 QUEUES = ("input", "output", "error")
 RESERVATION_SECONDS = 600
-FEED_COMES = "feeding from Spark (InputMode.SPARK) is not there yet; use InputMode.TENSORFLOW and read the data in map_fun"
 
 
 class InputMode:
@@ -95,8 +94,13 @@ class Order:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if self.input_mode != InputMode.TENSORFLOW:
-            raise NotOffered("InputMode.SPARK", FEED_COMES)
+        if self.input_mode not in (InputMode.TENSORFLOW, InputMode.SPARK):
+            raise BadArguments("TFCluster.run", f"input_mode={self.input_mode!r} is none of InputMode")
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether Spark feeds the nodes."""
+        return self.input_mode == InputMode.SPARK
 
     def spec(self, tf_args: object, around: Surroundings) -> TrainSpec:
         """Returns how the nodes are to be run.
@@ -112,6 +116,7 @@ class Order:
             trainer_devices=devices(tf_args),
             ports=around.node_ports,
             on_driver=self.driver_ps_nodes,
+            feed=self.is_fed,
             companions=boards(self.log_dir, around.tensorboard_port) if self.tensorboard else (),
             driver_address=around.server_host,
             driver_ports=around.server_ports,

@@ -7,7 +7,7 @@ from argparse import Namespace
 import pytest
 
 from hopyard.cluster.devices import DeviceRequest
-from hopyard.errors import BadArguments, InvalidDevices, NotOffered
+from hopyard.errors import BadArguments, InvalidDevices
 from tensorflowonspark.order import QUEUES, InputMode, Later, Order, devices
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings
@@ -46,9 +46,15 @@ def test_argument_of_no_kind_is_refused():
         Later.sorted_out(False, None, 600, {"input": 1})
 
 
-def test_feed_is_not_offered_yet():
-    with pytest.raises(NotOffered, match=r"InputMode\.SPARK"):
-        Order(roles=Roles(num_executors=1), input_mode=InputMode.SPARK)
+@pytest.mark.parametrize("mode", [InputMode.TENSORFLOW, InputMode.SPARK])
+def test_nodes_are_fed_if_spark_reads_the_data(mode):
+    order = Order(roles=Roles(num_executors=1), input_mode=mode)
+    assert order.is_fed == order.spec(None, Surroundings()).feed == (mode == InputMode.SPARK)
+
+
+def test_unknown_input_mode_is_refused():
+    with pytest.raises(BadArguments, match="input_mode=2"):
+        Order(roles=Roles(num_executors=1), input_mode=2)
 
 
 def test_nodes_use_as_many_gpus_as_the_programs_arguments_say():

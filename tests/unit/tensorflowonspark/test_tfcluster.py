@@ -6,8 +6,9 @@ import inspect
 
 import pytest
 
-from hopyard.errors import NotOffered, NotStarted
+from hopyard.errors import BadArguments, NotFed, NotOffered, NotStarted
 from tensorflowonspark import TFCluster
+from tensorflowonspark.feed_data import epochs
 from tensorflowonspark.order import Order
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings
@@ -51,15 +52,41 @@ def test_cluster_knows_its_plan_before_it_is_started(cluster):
     assert (cluster.meta["default_fs"], cluster.meta["working_dir"]) == ("hdfs://namenode", "/home")
 
 
+@pytest.fixture
+def fed_cluster() -> TFCluster.TFCluster:
+    order = Order(
+        roles=Roles(num_executors=2), input_mode=TFCluster.InputMode.SPARK, queues=("input", "more", "output")
+    )
+    return TFCluster.TFCluster(None, order, Surroundings())
+
+
 @pytest.mark.parametrize("call", ["train", "inference"])
-def test_feed_is_not_offered_yet(cluster, call):
-    with pytest.raises(NotOffered, match=f"{call}.*InputMode.TENSORFLOW"):
+def test_cluster_that_reads_its_own_data_is_not_fed(cluster, call):
+    with pytest.raises(NotFed, match=rf"{call}\(\).*InputMode.SPARK"):
         getattr(cluster, call)([1, 2, 3])
 
 
-def test_streaming_is_not_offered_yet(cluster):
-    with pytest.raises(NotOffered, match="ssc"):
-        cluster.shutdown(ssc=object())
+@pytest.mark.parametrize("call", ["train", "inference"])
+def test_queue_that_is_not_there_is_refused(fed_cluster, call):
+    with pytest.raises(BadArguments, match="'inptu' is none of the cluster's: input, more, output"):
+        getattr(fed_cluster, call)([1, 2, 3], qname="inptu")
+
+
+def test_cluster_is_fed_by_one_queue(fed_cluster):
+    with pytest.raises(NotStarted):
+        fed_cluster.train([1, 2, 3], 1, qname="more")
+    with pytest.raises(NotOffered, match="fed by 'more'"):
+        fed_cluster.train([1, 2, 3], 1)
+
+
+def test_negative_number_of_epochs_is_refused():
+    with pytest.raises(BadArguments, match="num_epochs=-1 is negative"):
+        epochs(-1)
+
+
+def test_no_number_of_epochs_means_ten_and_a_warning_says_so(caplog):
+    assert epochs(0) == 10
+    assert "num_epochs=0 means 10 epochs" in caplog.text
 
 
 def test_cluster_that_was_not_started_cannot_be_shut_down(cluster):

@@ -5,8 +5,10 @@ import socket
 
 import pytest
 
-from hopyard.errors import NotOffered
+from hopyard.feed.inbox import Inbox
+from hopyard.training.data_feed import DataFeed
 from tensorflowonspark import TFNode, TFSparkNode
+from tensorflowonspark.node_manager import NodeManager
 
 pytestmark = pytest.mark.unit
 
@@ -67,6 +69,8 @@ def test_releasing_a_port_that_is_not_held_is_told_and_does_no_harm(caplog: pyte
     assert "no port is held" in caplog.text
 
 
-def test_a_feed_is_not_offered_yet() -> None:
-    with pytest.raises(NotOffered, match="read the data in the function"):
-        TFSparkNode.TFNodeContext().get_data_feed(train_mode=False, input_mapping={"a": "x"})
+def test_a_context_has_the_feed_of_its_manager() -> None:
+    manager = NodeManager(("input", "output", "error"), lambda: DataFeed(Inbox()))
+    feed = TFSparkNode.TFNodeContext(mgr=manager).get_data_feed(train_mode=False, input_mapping={"a": "x"})
+    assert isinstance(feed, TFNode.DataFeed)
+    assert (feed.mgr, feed.train_mode, feed.input_tensors) == (manager, False, ["x"])
