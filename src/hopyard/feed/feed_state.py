@@ -20,12 +20,14 @@ class FeedState:
         consumed: Rows that the function has drawn.
         blocked: Senders that wait for room.
         is_stopped: Whether the node wants nothing more.
+        has_failed: Whether that is because its function raised something.
     """
 
     received: int = 0
     consumed: int = 0
     blocked: int = 0
     is_stopped: bool = False
+    has_failed: bool = False
 
     def to_note(self) -> str:
         """Returns the text of the note."""

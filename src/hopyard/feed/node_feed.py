@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Self
+from typing import Any, Self
 
 from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
@@ -37,6 +37,7 @@ class NodeFeed:
         self.inbox = Inbox()
         self._info = info
         self._environ = environ
+        self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
 
@@ -51,16 +52,17 @@ class NodeFeed:
                 close_timeout=CLOSE_SECONDS,
             )
             resources.enter_context(server)
-            resources.callback(self._stop)
+            resources.push(self._stop)
             resources.enter_context(Housekeeper(Chore(self._tell, TELL_SECONDS)))
             Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
             self._resources = resources.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._resources.close()
+    def __exit__(self, *error: Any) -> None:
+        self._resources.__exit__(*error)
 
-    def _stop(self) -> None:
+    def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        self._has_failed = error is not None
         self.inbox.stop()
         self._tell()
 
@@ -72,6 +74,7 @@ class NodeFeed:
             consumed=level.consumed,
             blocked=level.blocked,
             is_stopped=level.is_stopped,
+            has_failed=self._has_failed,
         )
         if state != self._told:
             Note(note=STATE, text=state.to_note()).send(self._environ)

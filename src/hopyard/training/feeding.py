@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.errors import BadArguments, FeedStalled, NotFed, PeerGone
+from hopyard.errors import BadArguments, FeedJobFailed, FeedStalled, NotFed, PeerGone
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feed_state import ADDRESS, FeedState
@@ -21,6 +21,7 @@ from hopyard.wire import Endpoint, WireClient
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.05
 ANNOUNCE_SECONDS = 120.0
+VERDICT_SECONDS = 60.0
 CALL_SECONDS = 30.0
 MESSAGE_BYTES = 64 << 20
 
@@ -152,21 +153,33 @@ class Feeding:
 
     def _watch(self, job: FeedJob, attempt: int, feed_timeout: float) -> bool:
         """Waits for the end of a job; ends it if nobody wants its rows. Returns whether it came to its own end."""
-        consumed, since = -1, time.monotonic()
+        progress = Progress(feed_timeout)
         while not job.wait(LOOK_SECONDS):
             nodes = self._fed()
-            if self._run.has_ended() or self._run.attempt != attempt or _nobody_wants_more(nodes):
+            is_over = self._run.has_ended() or self._run.attempt != attempt
+            if is_over or any(map(_has_failed, nodes)) or all(map(_has_enough, nodes)):
                 job.cancel()
-                self._check_run()
+                self._await_verdict(attempt)
                 return False
-            states = [FeedState.of(node.notes) for node in nodes]
-            now = sum(state.consumed for state in states)
-            if now != consumed or not any(state.blocked for state in states):
-                consumed, since = now, time.monotonic()
-            elif time.monotonic() - since > feed_timeout:
-                raise FeedStalled(feed_timeout, tuple(_words(node) for node in nodes))
+            progress.look(nodes)
+        if not all(report.is_whole for report in job.reports()):
+            self._await_verdict(attempt)
         self._check_run()
         return True
+
+    def _await_verdict(self, attempt: int) -> None:
+        """Waits until it is known why nodes take no more rows, unless they have had enough.
+
+        Raises:
+            HopyardError: What ended the run.
+        """
+        deadline = time.monotonic() + VERDICT_SECONDS
+        while self._run.attempt == attempt and not all(map(_has_enough, self._fed())):
+            if self._run.has_ended(LOOK_SECONDS):
+                break
+            if time.monotonic() > deadline:
+                raise FeedJobFailed(f"no node took the rows, and none has failed for {VERDICT_SECONDS:g} s")
+        self._check_run()
 
     def _check(
         self, nodes: Sequence[FeedNode], feed: int, epoch: int, reports: Sequence[PartitionReport]
@@ -220,8 +233,38 @@ class Feeding:
         return WireClient(node.endpoint, timeout=CALL_SECONDS, max_message_bytes=MESSAGE_BYTES)
 
 
-def _nobody_wants_more(nodes: Sequence[NodeStatus]) -> bool:
-    return all(node.phase is Phase.FINISHED or FeedState.of(node.notes).is_stopped for node in nodes)
+class Progress:
+    """Whether rows are consumed while there are rows to consume.
+
+    Args:
+        seconds: How long there may be none.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._consumed = -1
+        self._since = time.monotonic()
+
+    def look(self, nodes: Sequence[NodeStatus]) -> None:
+        """Takes note of how the nodes are doing.
+
+        Raises:
+            FeedStalled: They have not consumed anything for too long.
+        """
+        states = [FeedState.of(node.notes) for node in nodes]
+        consumed = sum(state.consumed for state in states)
+        if consumed != self._consumed or not any(state.blocked for state in states):
+            self._consumed, self._since = consumed, time.monotonic()
+        elif time.monotonic() - self._since > self._seconds:
+            raise FeedStalled(self._seconds, tuple(map(_words, nodes)))
+
+
+def _has_failed(node: NodeStatus) -> bool:
+    return FeedState.of(node.notes).has_failed or node.phase in (Phase.FAILED, Phase.KILLED, Phase.LOST)
+
+
+def _has_enough(node: NodeStatus) -> bool:
+    return not _has_failed(node) and (node.phase is Phase.FINISHED or FeedState.of(node.notes).is_stopped)
 
 
 def _words(node: NodeStatus) -> str:
