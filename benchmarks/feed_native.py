@@ -1,0 +1,116 @@
+"""Feeds a cluster from a DataFrame, and tells how many rows per second got how far.
+
+For each line on its standard input (``{"what": "train", "source": "memory", "rows": 300000}``) it moves the rows
+of a DataFrame once, to where `what` says, and answers with a line of JSON:
+
+* ``scan``: Spark computes all rows; they stay in its JVM.
+* ``worker``: they get to Spark's Python workers, which count them.
+* ``train``: they get to two nodes, which throw them away.
+* ``numpy``: they get to two nodes, which take them as numpy arrays.
+* ``inference``: two nodes return one number for each, which Spark counts.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+from benchmarks.feed_answers import answer
+from benchmarks.feed_data import FILES, parquet_folder
+from benchmarks.feed_rate import Arrivals, read, steady
+from pyspark.sql import DataFrame, SparkSession
+
+import hopyard
+
+NODES = 2
+BATCH = 1024
+MEMORY = "3g"  # of an executor, for half of the rows and the work on them
+
+
+def train(folder: str, ctx: Any) -> None:
+    arrivals = Arrivals()
+    feed = ctx.feed()
+    while rows := feed.next_batch(BATCH).num_rows:
+        arrivals.saw(rows)
+    arrivals.leave(Path(folder) / str(ctx.rank))
+
+
+def train_on_arrays(folder: str, ctx: Any) -> None:
+    arrivals = Arrivals()
+    for arrays in ctx.feed().as_numpy(BATCH):
+        arrivals.saw(len(arrays["y"]))
+    arrivals.leave(Path(folder) / str(ctx.rank))
+
+
+def infer(folder: str, ctx: Any) -> None:
+    arrivals = Arrivals()
+    feed = ctx.feed()
+    while (batch := feed.next_batch(BATCH)).num_rows:
+        arrivals.saw(batch.num_rows)
+        feed.batch_results({"prediction": np.zeros(batch.num_rows, np.float32)})
+    arrivals.leave(Path(folder) / str(ctx.rank))
+
+
+FUNCTIONS = {"train": train, "numpy": train_on_arrays, "inference": infer}
+
+
+def count(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Yields the number of rows."""
+    yield pyarrow.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
+
+
+def frame(session: SparkSession, source: str, rows: int) -> DataFrame:
+    """Returns the rows, in the memory of the executors or in files; they are brought there by the first call."""
+    files = session.read.parquet(str(parquet_folder(rows)))
+    if source == "parquet":
+        return files
+    # a plan of its own: Spark would read the bare one from memory as well
+    cached = files.coalesce(FILES).cache()
+    cached.count()
+    return cached
+
+
+def measure(session: SparkSession, *, what: str, source: str, rows: int) -> dict[str, float]:
+    """Returns rows per second, over the whole call and from the first to the last that a node saw."""
+    data = frame(session, source, rows)
+    if what in FUNCTIONS:
+        return _fed(data, what, rows)
+    called = time.monotonic()
+    if what == "scan":
+        data.write.format("noop").mode("overwrite").save()
+    else:
+        _check(sum(row.rows for row in data.mapInArrow(count, "rows long").collect()), rows)
+    rate = rows / (time.monotonic() - called)
+    return {"steady": rate, "whole": rate}
+
+
+def _fed(data: DataFrame, what: str, rows: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        with hopyard.Cluster(FUNCTIONS[what], (folder,), NODES, feed=True, progress=False) as cluster:
+            cluster.ready()
+            called = time.monotonic()
+            if what == "inference":
+                _check(cluster.inference(data, schema="prediction float").count(), rows)
+            else:
+                cluster.train(data, epochs=1)
+            returned = time.monotonic()
+            cluster.shutdown()
+        arrivals = read(Path(folder))
+    _check(sum(each.rows for each in arrivals), rows)
+    return {"steady": steady(arrivals), "whole": rows / (returned - called)}
+
+
+def _check(counted: int, rows: int) -> None:
+    if counted != rows:
+        sys.exit(f"{counted} of {rows} rows arrived")
+
+
+if __name__ == "__main__":
+    with hopyard.local_spark(executors=NODES, memory=MEMORY) as spark:
+        answer(lambda question: measure(spark, **question))
