@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from hopyard.errors import NodeFailed, NoProgress, NotEnoughSlots, NotOffered
+from hopyard.errors import NodeFailed, NoProgress, NotEnoughSlots
 from hopyard.testing.watching import wait_until
 from tensorflowonspark import TFCluster, TFParallel
 from tensorflowonspark.TFSparkNode import TFNodeContext
@@ -247,13 +247,6 @@ def read(url: str) -> str:
 def test_more_nodes_than_slots_are_refused_at_once(spark: SparkSession) -> None:
     with pytest.raises(NotEnoughSlots, match="needs 3 slots, this Spark has 2"):
         TFCluster.run(spark.sparkContext, be_silent, {}, 3, 0)
-
-
-def test_a_feed_is_not_offered_yet(spark: SparkSession) -> None:
-    with pytest.raises(NotOffered, match=r"InputMode\.SPARK"):
-        TFCluster.run(
-            spark.sparkContext, be_silent, {}, 2, 0, False, TFCluster.InputMode.SPARK, master_node="chief"
-        )
 
 
 def test_a_reserved_cluster_is_started_afterwards(spark: SparkSession, args) -> None:
