@@ -860,6 +860,43 @@ class StillRunning(HopyardError, TimeoutError):
         )
 
 
+class StillStreaming(StillRunning):
+    """A stream that was to end, or to be waited for, goes on; so does the run."""
+
+    def __init__(self, run_id: str, seconds: float, batches: int) -> None:
+        super().__init__(run_id, seconds)
+        self.args = (run_id, seconds, batches)
+        self.batches = batches
+
+    def __str__(self) -> str:
+        return (
+            f"a stream into run {self.run_id} still goes on after {self.seconds:g} s, {self.batches} batches fed so "
+            "far; wait longer (timeout), or stop() the cluster, which breaks off the batch under way."
+        )
+
+
+class StreamFailed(HopyardError, RuntimeError):
+    """A stream that fed a run could not be read any further."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"the stream could not be read any further: {self.cause}"
+
+
+class StreamClosed(HopyardError, RuntimeError):
+    """A micro-batch came when the nodes were to get no more."""
+
+    def __init__(self, batch: int) -> None:
+        super().__init__(batch)
+        self.batch = batch
+
+    def __str__(self) -> str:
+        return f"micro-batch {self.batch} was not fed to its end, since the stream was stopped or no node takes rows."
+
+
 class RunStopped(HopyardError, RuntimeError):
     """A run was ended before its time."""
 
