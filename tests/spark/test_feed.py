@@ -87,17 +87,42 @@ def test_all_rows_of_a_dataframe_reach_the_nodes_once_an_epoch(spark: SparkSessi
     with Cluster(sum_ids, nodes=2, feed=True) as cluster:
         accounts = cluster.train(spark.range(0, ROWS, 1, 5), epochs=2)
         assert values(cluster) == (2 * ROWS, 2 * sum(range(ROWS)))
-    assert [account.rows for account in accounts] == [ROWS, ROWS]
+    assert [(account.rows, account.is_replayed) for account in accounts] == [(ROWS, False), (ROWS, True)]
     record = RunReader(Project.open(), cluster.run_id).record()
     feeds: Any = record.details["feeds"]
     assert [(epoch["epoch"], epoch["rows"], epoch["partitions"]) for epoch in feeds] == [
         (0, ROWS, 5),
-        (1, ROWS, 5),
+        (1, ROWS, 0),
     ]
-    path = Project.open().layout.run(record.id.app_id, record.id.kind, record.id.number).feed(0, 1)
+    path = Project.open().layout.run(record.id.app_id, record.id.kind, record.id.number).feed(0, 0)
     reports = json.loads(Project.open().read(path))["reports"]
     assert sorted(report["partition"] for report in reports) == list(range(5))
     assert sum(sum(report["sent"].values()) for report in reports) == ROWS
+
+
+def batches_in_step(ctx: NodeContext) -> tuple[int, int, list[int]]:
+    """Returns the number of batches and rows, and the first rows of each epoch."""
+    rows = batches = 0
+    feed = ctx.feed(uneven="drop")
+    order: list[int] = []
+    while len(batch := feed.next_batch(64)):
+        batches += 1
+        rows += len(batch)
+        order += batch.column("id").to_pylist() if not isinstance(batch, list) else []
+    return batches, rows, order
+
+
+def test_nodes_in_step_get_the_same_number_of_batches_and_rows_come_in_another_order(
+    spark: SparkSession,
+) -> None:
+    with Cluster(batches_in_step, nodes=2, feed=True) as cluster:
+        cluster.train(spark.range(0, 5_000, 1, 3), epochs=3, shuffle_seed=7)
+        (batches, rows, first), (others, other_rows, second) = cluster.shutdown().values
+    assert batches == others
+    assert rows == other_rows == 64 * batches
+    assert 3 * 5_000 - 2 * rows < 3 * 3_000
+    assert first != sorted(first)
+    assert set(first) | set(second) <= set(range(5_000))
 
 
 def test_objects_of_an_rdd_reach_the_nodes_once(spark: SparkSession) -> None:

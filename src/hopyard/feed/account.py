@@ -22,16 +22,18 @@ class EpochAccount:
         skipped: Rows that Spark computed twice, since a task was repeated, and that were not fed again.
         dropped: Rows that were sent to nodes which had ended or wanted no more.
         is_whole: Whether all rows were computed.
+        is_replayed: Whether the nodes read the rows of an earlier epoch again.
         seconds: How long it took.
     """
 
     epoch: int
     rows: int
     by_node: Mapping[int, int]
-    partitions: int
+    partitions: int = 0
     skipped: int = 0
     dropped: int = 0
     is_whole: bool = True
+    is_replayed: bool = False
     seconds: float = 0.0
 
     @classmethod
@@ -53,6 +55,12 @@ class EpochAccount:
             seconds=round(seconds, 3),
         )
 
+    @classmethod
+    def replayed(cls, epoch: int, by_node: Mapping[int, int], seconds: float) -> Self:
+        """Returns the account of an epoch for which Spark had nothing to do."""
+        rows = sum(by_node.values())
+        return cls(epoch=epoch, rows=rows, by_node=by_node, is_replayed=True, seconds=seconds)
+
     def to_json(self) -> dict[str, Any]:
         """Returns this as it is stored."""
         return {
@@ -63,6 +71,7 @@ class EpochAccount:
             "skipped": self.skipped,
             "dropped": self.dropped,
             "is_whole": self.is_whole,
+            "is_replayed": self.is_replayed,
             "seconds": self.seconds,
         }
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hopyard.errors import NotFed, PeerGone
-from hopyard.feed.feeder import CALL_SECONDS, STREAM_SECONDS, FeedNode
+from hopyard.feed.feeder import STREAM_SECONDS
 from hopyard.feed.pieces import PIECE_BYTES, Piece
+from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.service import infer_stream
 from hopyard.wire import Tagged, WireClient
 

@@ -17,11 +17,11 @@ from hopyard.feed.inbox import Taken
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
 from hopyard.feed.service import CLAIM, OPEN, train_stream
-from hopyard.wire import Endpoint, Tagged, WireClient
+from hopyard.wire import Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
-CALL_SECONDS = 30.0
 STREAM_SECONDS = 7 * 24 * 3600.0
 WINDOW_PIECES = 4
 RELUCTANCE_SECONDS = 0.05
@@ -30,21 +30,21 @@ LEAD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedNode:
-    """A node that can be fed."""
-
-    rank: int
-    host: str
-    endpoint: Endpoint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPlan:
-    """What a feeder has to know; travels with the Spark tasks."""
+    """What a feeder has to know; travels with the Spark tasks.
+
+    Attributes:
+        feed: Number of the feed in its run.
+        epoch: Number of the epoch.
+        nodes: Whom to feed.
+        seed: Decides on the order of the rows within a piece; None: as they come.
+        piece_bytes: Size of the pieces.
+    """
 
     feed: int
     epoch: int
     nodes: tuple[FeedNode, ...]
+    seed: int | None = None
     piece_bytes: int = PIECE_BYTES
 
     def home(self, partition: int) -> FeedNode:
@@ -314,20 +314,11 @@ def _taken_before(plan: FeedPlan, share: Share, attempt: int) -> Ranges:
     """Returns the rows that earlier attempts brought to any node, and bars those attempts."""
     who: dict[str, Any] = {**share._asdict(), "attempt": attempt}
     taken = Ranges()
-    first = _ask(plan.home(share.partition), OPEN, who)
+    first = ask_node(plan.home(share.partition), OPEN, who)
     if first is not None and not first["earlier"]:
         return taken
     for node in plan.nodes:
-        answer = _ask(node, CLAIM, who)
+        answer = ask_node(node, CLAIM, who)
         for start, stop in () if answer is None else answer["ranges"]:
             taken.add(start, stop)
     return taken
-
-
-def _ask(node: FeedNode, method: str, message: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns a node's answer; None if it has ended, and if it failed the driver will say so."""
-    try:
-        with WireClient(node.endpoint, timeout=CALL_SECONDS) as client:
-            return client.call(method, message)
-    except PeerGone:
-        return None

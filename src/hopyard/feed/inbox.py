@@ -198,6 +198,12 @@ class Inbox:
             self._changed.notify_all()
 
     @property
+    def is_ended(self) -> bool:
+        """Whether nothing more will come; there may be something left to draw."""
+        with self._changed:
+            return self._stopped or self._ended
+
+    @property
     def is_done(self) -> bool:
         """Whether nothing is left to draw, and nothing will come."""
         with self._changed:

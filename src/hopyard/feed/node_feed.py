@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Self
 
 from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_info import NodeInfo
-from hopyard.errors import NotFed
+from hopyard.errors import BadArguments, NotFed
 from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
+from hopyard.feed.in_step import InStep, Round
 from hopyard.feed.inbox import Inbox
+from hopyard.feed.keeping import Keeping
+from hopyard.feed.remote import MESSAGE_BYTES
 from hopyard.feed.service import FeedService
+from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
 TELL_SECONDS = 0.2
@@ -35,6 +41,7 @@ class NodeFeed:
             )
             raise NotFed("feed()", reason)
         self.inbox = Inbox()
+        self.round = Round()
         self._info = info
         self._environ = environ
         self._has_failed = False
@@ -44,11 +51,14 @@ class NodeFeed:
     def __enter__(self) -> Self:
         host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
         with ExitStack() as resources:
+            keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))  # which goes with the node
+            resources.callback(keeping.close)
             server = WireServer(
-                FeedService(self.inbox),
+                FeedService(self.inbox, keeping, self.round),
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
+                max_message_bytes=MESSAGE_BYTES,
                 close_timeout=CLOSE_SECONDS,
             )
             resources.enter_context(server)
@@ -57,6 +67,22 @@ class NodeFeed:
             Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
             self._resources = resources.pop_all()
         return self
+
+    def in_step(self, uneven: str) -> InStep:
+        """Returns this node's part in training in step with the others.
+
+        Args:
+            uneven: What is done where some nodes get more rows: ``"drop"``, ``"pad"`` or ``"stop"``.
+
+        Raises:
+            BadArguments: It is none of these.
+        """
+        try:
+            policy = Uneven(uneven)
+        except ValueError:
+            known = ", ".join(repr(policy.value) for policy in Uneven)
+            raise BadArguments("feed", f"uneven={uneven!r} is none of {known}") from None
+        return InStep(self._info.rank, policy, self.round)
 
     def __exit__(self, *error: Any) -> None:
         self._resources.__exit__(*error)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import cloudpickle
+import numpy as np
 import pyarrow as pa
 
 from hopyard.feed.ranges import Ranges
@@ -67,8 +68,26 @@ def unpack(batch: pa.RecordBatch) -> list[object]:
     return rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """The order of the rows within the pieces of one partition in one epoch."""
+
+    seed: int
+    epoch: int
+    partition: int
+
+    def of(self, start: int, rows: int) -> np.ndarray:
+        """Returns the places of the rows of a piece."""
+        numbers = [self.seed % (1 << 64), self.epoch, self.partition, start]
+        return np.random.default_rng(numbers).permutation(rows)
+
+
 def cut_batches(
-    batches: Iterable[pa.RecordBatch], *, without: Ranges | None = None, piece_bytes: int = PIECE_BYTES
+    batches: Iterable[pa.RecordBatch],
+    *,
+    without: Ranges | None = None,
+    order: Order | None = None,
+    piece_bytes: int = PIECE_BYTES,
 ) -> Iterator[Piece]:
     """Yields the batches of a partition in pieces, which are slices of them; leaves out some ranges of rows."""
     done = without or Ranges()
@@ -78,12 +97,19 @@ def cut_batches(
         for start, stop in done.missing(offset, offset + batch.num_rows):
             for first in range(start, stop, step):
                 rows = min(step, stop - first)
-                yield Piece(batch=batch.slice(first - offset, rows), start=first, rows=rows)
+                some = batch.slice(first - offset, rows)
+                if order is not None:
+                    some = some.take(pa.array(order.of(first, rows)))
+                yield Piece(batch=some, start=first, rows=rows)
         offset += batch.num_rows
 
 
 def cut_rows(
-    rows: Iterable[object], *, without: Ranges | None = None, piece_bytes: int = PIECE_BYTES
+    rows: Iterable[object],
+    *,
+    without: Ranges | None = None,
+    order: Order | None = None,
+    piece_bytes: int = PIECE_BYTES,
 ) -> Iterator[Piece]:
     """Yields the objects of a partition in pickled pieces; leaves out some ranges of rows."""
     done = without or Ranges()
@@ -92,7 +118,7 @@ def cut_rows(
     for number, row in enumerate(rows):
         if done.has(number) or len(pending) == step:
             if pending:
-                piece = Piece(batch=pack(pending), start=start, rows=len(pending))
+                piece = _packed(pending, start, order)
                 step = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
                 yield piece
             pending = []
@@ -102,7 +128,13 @@ def cut_rows(
             start = number
         pending.append(row)
     if pending:
-        yield Piece(batch=pack(pending), start=start, rows=len(pending))
+        yield _packed(pending, start, order)
+
+
+def _packed(rows: list[object], start: int, order: Order | None) -> Piece:
+    if order is not None:
+        rows = [rows[place] for place in order.of(start, len(rows))]
+    return Piece(batch=pack(rows), start=start, rows=len(rows))
 
 
 def _rows_for(piece_bytes: int, size: int, rows: int) -> int:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopyard.errors import BadArguments, WrongResults
+from hopyard.feed.in_step import InStep
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
-from hopyard.feed.rows import Rows, are_alike, joined, split
+from hopyard.feed.rows import NO_ROWS, Rows, are_alike, joined, padded, split
+from hopyard.feed.together import Answer, Uneven
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +26,10 @@ class RowFeed:
     Rows of a DataFrame come as `pyarrow.RecordBatch`, those of an RDD as a list of the objects in it.
     """
 
-    def __init__(self, inbox: Inbox) -> None:
+    def __init__(self, inbox: Inbox, in_step: InStep | None = None) -> None:
         self._inbox = inbox
+        self._in_step = in_step
+        self._last: Rows = NO_ROWS
         self._ahead: deque[Rows] = deque(maxlen=1)
         self._asked: deque[Question] = deque()
         self._is_asked = False
@@ -40,6 +44,12 @@ class RowFeed:
         """
         if rows < 1:
             raise BadArguments("next_batch", f"rows={rows} is less than 1")
+        batch = self._gather(rows)
+        if self._in_step is None or self._is_asked:
+            return batch
+        return self._agreed(self._in_step, batch, rows)
+
+    def _gather(self, rows: int) -> Rows:
         parts: list[Rows] = []
         missing = rows
         while missing and (part := self._draw(missing, may_wait=not parts)) is not None:
@@ -109,6 +119,27 @@ class RowFeed:
         """Ends the feed of this node: what still comes is refused, so that Spark need not compute it."""
         self._ahead.clear()
         self._inbox.stop()
+        if self._in_step is not None:
+            self._in_step.leave()
+
+    def _agreed(self, in_step: InStep, batch: Rows, rows: int) -> Rows:
+        """Returns a batch if all nodes have one, made whole if need be; none if they are to end."""
+        while not in_step.is_known():
+            final = self._inbox.is_ended
+            waiting = len(batch) + sum(map(len, self._ahead)) + self._inbox.level.waiting
+            pads = in_step.policy is Uneven.PAD and final
+            verdict = in_step.ask(
+                in_step.used + (-(-waiting // rows) if pads else waiting // rows), final=final
+            )
+            if verdict.answer is Answer.END:
+                self._ahead.clear()
+                self._inbox.stop()
+                return NO_ROWS
+        in_step.used += 1
+        if len(batch) < rows:
+            batch = padded(batch, self._last if len(self._last) else batch, rows)
+        self._last = batch
+        return batch
 
     def _draw(self, rows: int, *, may_wait: bool = True) -> Rows | None:
         """Returns rows to learn from, or to find results for; None at the end.

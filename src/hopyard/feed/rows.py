@@ -35,3 +35,13 @@ def split(rows: Rows, most: int) -> tuple[Rows, Rows | None]:
     if isinstance(rows, list):
         return rows[:most], rows[most:]
     return rows.slice(0, most), rows.slice(most)
+
+
+def padded(rows: Rows, more: Rows, length: int) -> Rows:
+    """Returns rows with others after them, repeated until there are as many as wanted."""
+    parts = [rows] if len(rows) else []
+    missing = length - len(rows)
+    while missing > 0:
+        parts.append(split(more, missing)[0])
+        missing -= len(parts[-1])
+    return joined(parts)

@@ -10,10 +10,13 @@ import pyarrow as pa
 
 from hopyard.errors import PeerGone, UnknownMethod
 from hopyard.feed.answers import Answers
+from hopyard.feed.in_step import AGREE, LEAVE, Company, Round
 from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.keeping import Keeping
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
-from hopyard.wire import Batches, BatchReader, Json, Service, Tagged
+from hopyard.feed.remote import FeedNode
+from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
 LOG = logging.getLogger(__name__)
 OPEN = "open"
@@ -21,6 +24,10 @@ CLAIM = "claim"
 COUNTS = "counts"
 FORGET = "forget"
 END = "end"
+BEGIN = "begin"
+SEAL = "seal"
+REPLAY = "replay"
+PROGRESS = "progress"
 TRAIN = "train"
 INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.array([], pa.null())})
@@ -49,16 +56,30 @@ class Confirmations:
 
 
 class FeedService(Service):
-    """Serves an inbox; called from threads of the wire."""
+    """Serves an inbox; called from threads of the wire.
 
-    def __init__(self, inbox: Inbox) -> None:
+    Args:
+        inbox: Where rows wait.
+        keeping: What is kept for later epochs.
+        round_: Who is fed together.
+    """
+
+    def __init__(self, inbox: Inbox, keeping: Keeping, round_: Round) -> None:
         self._inbox = inbox
+        self._keeping = keeping
+        self._round = round_
         self._methods: dict[str, Callable[[Mapping[str, Any]], dict[str, Json]]] = {
             OPEN: self._open,
             CLAIM: self._claim,
             COUNTS: self._counts,
             FORGET: self._forget,
             END: self._end,
+            BEGIN: self._begin,
+            SEAL: self._seal,
+            REPLAY: self._replay,
+            PROGRESS: self._progress,
+            AGREE: self._agree,
+            LEAVE: self._leave,
         }
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -81,7 +102,10 @@ class FeedService(Service):
     def _take(self, batches: BatchReader, share: Share, attempt: int) -> Iterator[Tagged]:
         try:
             for item in batches.tagged():
-                taken = self._inbox.put(Piece.of(item.batch, item.tag), share, attempt)
+                piece = Piece.of(item.batch, item.tag)
+                taken = self._inbox.put(piece, share, attempt)
+                if taken is Taken.KEPT:
+                    self._keeping.append(share.feed, piece)
                 yield Tagged(NOTHING, taken.value.encode())
                 if taken is not Taken.KEPT:
                     return
@@ -89,6 +113,31 @@ class FeedService(Service):
             PeerGone
         ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
             LOG.info("partition %d broke off: %s", share.partition, error)
+
+    def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
+        self._round.meet(Company(hub=hub, ranks=tuple(message["ranks"])))
+        if message["share"]:
+            self._keeping.begin(message["feed"], message["share"])
+        return {}
+
+    def _seal(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return {"whole": self._keeping.seal(message["feed"])}
+
+    def _replay(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._keeping.replay(range(*message["epochs"]), message["seed"])
+        return {}
+
+    def _progress(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        progress = self._keeping.progress
+        return {"rows": list(progress.rows), "done": progress.is_done, "error": progress.error}
+
+    def _agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return self._round.agree(message).to_json()
+
+    def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._round.leave(message)
+        return {}
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
         earlier = self._inbox.open(_share(message), message["attempt"])

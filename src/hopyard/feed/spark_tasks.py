@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from hopyard.feed.asker import AskPlan, ask
 from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
-from hopyard.feed.pieces import Piece, cut_batches, cut_rows
+from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.results import decode, to_schema
 
@@ -25,8 +26,7 @@ class FeedFrame:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields one batch with the report."""
-        report = feed_partition(self.plan, *_task(), _FrameCut(batches, self.plan.piece_bytes))
-        yield pa.record_batch({"report": [json.dumps(report.to_json())]})
+        yield pa.record_batch({"report": [_feed(self.plan, batches, are_objects=False)]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,7 @@ class FeedRows:
 
     def __call__(self, rows: Iterable[object]) -> Iterator[str]:
         """Yields the report."""
-        report = feed_partition(self.plan, *_task(), _RowsCut(rows, self.plan.piece_bytes))
-        yield json.dumps(report.to_json())
+        yield _feed(self.plan, rows, are_objects=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,21 +74,27 @@ def parse_report(text: str) -> PartitionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _FrameCut:
-    batches: Iterable[pa.RecordBatch]
-    piece_bytes: int
+class _Cut:
+    """Cuts the rows of the current task into pieces, without those that nodes have."""
 
-    def __call__(self, without: Ranges) -> Iterable[Piece]:
-        return cut_batches(self.batches, without=without, piece_bytes=self.piece_bytes)
+    plan: FeedPlan
+    partition: int
+    rows: Iterable[Any]
+    are_objects: bool
+
+    def __call__(self, without: Ranges) -> Iterator[Piece]:
+        plan = self.plan
+        order = (
+            None if plan.seed is None else Order(seed=plan.seed, epoch=plan.epoch, partition=self.partition)
+        )
+        cut = cut_rows if self.are_objects else cut_batches
+        return cut(self.rows, without=without, order=order, piece_bytes=plan.piece_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _RowsCut:
-    rows: Iterable[object]
-    piece_bytes: int
-
-    def __call__(self, without: Ranges) -> Iterable[Piece]:
-        return cut_rows(self.rows, without=without, piece_bytes=self.piece_bytes)
+def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:
+    partition, attempt = _task()
+    report = feed_partition(plan, partition, attempt, _Cut(plan, partition, rows, are_objects))
+    return json.dumps(report.to_json())
 
 
 def _task() -> tuple[int, int]:

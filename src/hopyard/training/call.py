@@ -29,7 +29,7 @@ class NodeCall:
         from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
 
         with NodeFeed(context.info) as feed:
-            return self._call(replace(context, inbox=feed.inbox))
+            return self._call(replace(context, node_feed=feed))
 
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}

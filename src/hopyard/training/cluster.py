@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.payload import dump
-from hopyard.errors import AlreadyStarted, BadArguments, NotFed, NotStarted, RunStopped, StillRunning
+from hopyard.errors import AlreadyStarted, BadArguments, NotStarted, RunStopped, StillRunning
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -26,25 +26,19 @@ from hopyard.training.backends import resolve
 from hopyard.training.call import bind
 from hopyard.training.conductor import Conductor, Score
 from hopyard.training.feed_record import FeedRecord
+from hopyard.training.feedable import Feedable
 from hopyard.training.options import RunOptions, TrainSpec
 from hopyard.training.result import RunResult
 from hopyard.training.view import View
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
-    from hopyard.feed.account import EpochAccount
-    from hopyard.training.feeding import Feeding
-
 LOG = logging.getLogger(__name__)
-FEED_SECONDS = 600.0
 LOOK_SECONDS = 0.5
 READY_SECONDS = 0.05
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
 
 
-class Cluster:
+class Cluster(Feedable):
     """The nodes of a run, from their start to their end.
 
     Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way. It raises what
@@ -76,6 +70,7 @@ class Cluster:
         spec: TrainSpec | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
+        super().__init__()
         call = bind(fn, args)
         self._payload = dump(call, user=call.call)
         self._spec = TrainSpec.of(nodes, options) if spec is None else spec
@@ -96,7 +91,6 @@ class Cluster:
         self._is_told = False
         self._resources = ExitStack()
         self._feed_token = secrets.token_urlsafe() if self._spec.feed else ""
-        self._feeding: Feeding | None = None
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
 
@@ -182,48 +176,6 @@ class Cluster:
             self.wait()
         return self.nodes()
 
-    def train(
-        self, data: object, epochs: int = 1, *, feed_timeout: float = FEED_SECONDS
-    ) -> tuple[EpochAccount, ...]:
-        """Feeds data to the nodes that train, and returns once they have taken all of it; Ctrl-C ends the run.
-
-        The nodes read it from ``ctx.feed()``. It may be called several times; the feed ends with `shutdown` or `wait`.
-
-        Args:
-            data: A DataFrame, or an RDD of any objects.
-            epochs: How often all rows are fed.
-            feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
-
-        Returns:
-            What became of the rows, for each epoch.
-
-        Raises:
-            NotFed: The run was not started with ``feed=True``.
-            FeedStalled, FeedJobFailed, FeedMiscounted, BadArguments: See `hopyard.errors`.
-            NodeFailed: A node failed, and the other errors of `wait`.
-        """
-        return self._fed("train()").train(data, epochs=epochs, feed_timeout=feed_timeout)
-
-    def inference(
-        self, data: object, schema: str | StructType | None = None, *, feed_timeout: float = FEED_SECONDS
-    ) -> Any:
-        """Returns what the nodes find for each row, computed when it is used, in order within each partition.
-
-        The nodes read the rows from ``ctx.feed()`` and return results with its ``batch_results``.
-
-        Args:
-            data: A DataFrame, or an RDD of any objects.
-            schema: The columns of the results, for a DataFrame: such as ``"prediction float"``.
-            feed_timeout: Seconds without any result for a partition, after which its task fails.
-
-        Returns:
-            A DataFrame or an RDD, as the data is; use it before the cluster is shut down.
-
-        Raises:
-            NotFed, BadArguments: The run cannot be fed, or the data; see `hopyard.errors`.
-        """
-        return self._fed("inference()").inference(data, schema, feed_timeout=feed_timeout)
-
     def wait(self, timeout: float | None = None) -> RunResult:
         """Returns the result once every node has ended and is on record; Ctrl-C ends the run.
 
@@ -239,8 +191,7 @@ class Cluster:
         run = self._started
         with self._view.showing(self.nodes, str(run.id)):
             try:
-                if self._feeding is not None:
-                    self._feeding.end()
+                self.end_feeding()
                 self._join(timeout)
             except StillRunning:
                 raise
@@ -307,7 +258,8 @@ class Cluster:
             conductor.begin()
             self._conductor = conductor
             if self._spec.feed:
-                self._feeding = self._prepare_feeding(run)
+                ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
+                self.prepare_feeding(self._feed_token, ranks, FeedRecord(self._project, run))
             self._resources = resources.pop_all()
 
     @property
@@ -315,18 +267,6 @@ class Cluster:
         if self._run is None:
             raise NotStarted(self._name)
         return self._run
-
-    def _prepare_feeding(self, run: RunWriter) -> Feeding:
-        from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
-
-        ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
-        return Feeding(self, token=self._feed_token, ranks=ranks, keep=FeedRecord(self._project, run))
-
-    def _fed(self, wanted: str) -> Feeding:
-        assert self._started
-        if self._feeding is None:
-            raise NotFed(wanted, "the run was not started with feed=True")
-        return self._feeding
 
     def _join(self, timeout: float | None) -> None:
         deadline = float("inf") if timeout is None else time.monotonic() + timeout

@@ -14,7 +14,7 @@ from hopyard.cluster.ports import let_go
 from hopyard.errors import NotFed, NotInsideRun
 
 if TYPE_CHECKING:
-    from hopyard.feed.inbox import Inbox
+    from hopyard.feed.node_feed import NodeFeed
     from hopyard.store import Project
     from hopyard.training.data_feed import DataFeed
 
@@ -27,7 +27,7 @@ class NodeContext:
     """
 
     info: NodeInfo
-    inbox: Inbox | None = field(default=None, repr=False)
+    node_feed: NodeFeed | None = field(default=None, repr=False)
 
     @classmethod
     def current(cls, environ: Mapping[str, str] = os.environ) -> NodeContext:
@@ -103,8 +103,14 @@ class NodeContext:
         os.makedirs(self.info.checkpoint_dir, exist_ok=True)
         return self.info.checkpoint_dir
 
-    def feed(self) -> DataFeed:
+    def feed(self, *, uneven: str | None = None) -> DataFeed:
         """Returns the rows that `Cluster.train` and `Cluster.inference` feed to this node.
+
+        Args:
+            uneven: For nodes that train in step, so that none waits for ever for another one's last batch: what is
+                done with rows that some nodes get and others do not. ``"drop"``: all end after the same number of
+                whole batches. ``"pad"``: nodes with fewer repeat rows. ``"stop"``: all end with the first, and the rest is
+                not fed. All nodes must say the same, and ask for batches of the same size.
 
         Raises:
             NotFed: The run was not started with ``feed=True``, or the node is none of those that train, or the
@@ -112,9 +118,10 @@ class NodeContext:
         """
         from hopyard.training.data_feed import DataFeed  # a node that is not fed needs none of it
 
-        if self.inbox is None:
+        if self.node_feed is None:
             raise NotFed("ctx.feed()", _why_not_fed(self.info))
-        return DataFeed(self.inbox)
+        in_step = None if uneven is None else self.node_feed.in_step(uneven)
+        return DataFeed(self.node_feed.inbox, in_step)
 
     def should_stop(self) -> bool:
         """Whether the node is to end: the run was stopped, or all that train are done."""

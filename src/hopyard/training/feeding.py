@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.errors import BadArguments, FeedJobFailed, FeedStalled, NotFed, PeerGone
+from hopyard.errors import BadArguments, FeedJobFailed, NotFed
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.feed_state import ADDRESS, FeedState
-from hopyard.feed.feeder import FeedNode, FeedPlan, PartitionReport
-from hopyard.feed.service import COUNTS, END, FORGET
+from hopyard.feed.feed_state import ADDRESS
+from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.remote import FeedNode, ask_node
+from hopyard.feed.replay_job import ReplayJob
+from hopyard.feed.service import BEGIN, COUNTS, END, FORGET, SEAL
 from hopyard.feed.sources import FeedJob, Source, source_of
-from hopyard.wire import Endpoint, WireClient
+from hopyard.training.feed_watch import Progress, has_enough, has_failed
+from hopyard.wire import Endpoint
+
+if TYPE_CHECKING:
+    from hopyard.training.feedable import Feedable
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.05
 ANNOUNCE_SECONDS = 120.0
 VERDICT_SECONDS = 60.0
-CALL_SECONDS = 30.0
-MESSAGE_BYTES = 64 << 20
 
 
-class FedRun(Protocol):
-    """A run, as far as feeding it is concerned."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedOrder:
+    """How data is to be fed.
 
-    @property
-    def attempt(self) -> int:
-        """How often its nodes were started again."""
+    Attributes:
+        epochs: How often.
+        seed: Decides on the order of the rows in each epoch; None: as they come.
+        timeout: Seconds in which no node consumes a row although rows wait.
+    """
 
-    def has_ended(self, within_seconds: float = 0.0) -> bool:
-        """Tells whether it has ended."""
+    epochs: int = 1
+    seed: int | None = None
+    timeout: float = 600.0
 
-    def nodes(self) -> tuple[NodeStatus, ...]:
-        """Returns how the nodes are doing."""
-
-    def wait(self) -> object:
-        """Raises what ended the run, if something did."""
-
-    def stop(self, reason: str) -> None:
-        """Ends the run."""
+    def __post_init__(self) -> None:
+        if type(self.epochs) is not int or self.epochs < 1:
+            raise BadArguments("train", f"epochs={self.epochs!r} is no whole number of at least 1")
+        if self.seed is not None and type(self.seed) is not int:
+            raise BadArguments("train", f"shuffle_seed={self.seed!r} is no whole number")
 
 
 class Feeding:
@@ -58,7 +64,7 @@ class Feeding:
 
     def __init__(
         self,
-        run: FedRun,
+        run: Feedable,
         *,
         token: str,
         ranks: Sequence[int],
@@ -70,21 +76,19 @@ class Feeding:
         self._keep = keep
         self._feeds = 0
 
-    def train(self, data: object, *, epochs: int, feed_timeout: float) -> tuple[EpochAccount, ...]:
+    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...]:
         """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
 
         Raises:
             BadArguments: The data is nothing that can be fed, or the number of epochs none.
-            FeedStalled: Rows wait, and no node has consumed any for `feed_timeout` seconds.
+            FeedStalled: Rows wait, and no node has consumed any for too long.
             FeedJobFailed: Spark could not compute the rows.
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
-        if type(epochs) is not int or epochs < 1:
-            raise BadArguments("train", f"epochs={epochs!r} is no whole number of at least 1")
         source = source_of(data)
         try:
-            return self._train(source, epochs, feed_timeout)
+            return self._train(source, order)
         except BaseException as error:
             self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
             raise
@@ -103,17 +107,27 @@ class Feeding:
             raise NotFed("inference()", "the run has ended")
         return source.ask(AskPlan(nodes=tuple(nodes), seconds=feed_timeout), schema)
 
-    def _train(self, source: Source, epochs: int, feed_timeout: float) -> tuple[EpochAccount, ...]:
+    def _train(self, source: Source, order: FeedOrder) -> tuple[EpochAccount, ...]:
         feed = self._feeds
         self._feeds += 1
         accounts: list[EpochAccount] = []
-        while len(accounts) < epochs:
-            account = self._epoch(source, feed, len(accounts), feed_timeout)
+        keeps = True
+        while len(accounts) < order.epochs and (not accounts or accounts[-1].is_whole):
+            attempt = self._run.attempt
+            nodes = self._wait_for_nodes()
+            if not nodes:
+                accounts.append(EpochAccount(epoch=len(accounts), rows=0, by_node={}, is_whole=False))
+                break
+            keeps = keeps and order.epochs - len(accounts) > 1
+            self._begin(nodes, feed, keeps=keeps)
+            plan = FeedPlan(feed=feed, epoch=len(accounts), nodes=tuple(nodes), seed=order.seed)
+            account = self._epoch(source, plan, attempt, order.timeout)
             if account is None:
                 continue  # the nodes were started again
             accounts.append(account)
-            if not account.is_whole:
-                break
+            keeps = keeps and account.is_whole and self._is_kept(nodes, feed)
+            if keeps:
+                accounts += self._replay(nodes, feed, range(len(accounts), order.epochs), attempt, order)
         return tuple(accounts)
 
     def end(self) -> None:
@@ -121,43 +135,83 @@ class Feeding:
         if self._run.has_ended():
             return
         for node in self._wait_for_nodes():
-            try:
-                with self._client(node) as client:
-                    client.call(END, {})
-            except PeerGone as error:  # it has ended, or failed, which is told elsewhere
-                LOG.info("node %d was not told of the end of its feed: %s", node.rank, error)
+            ask_node(node, END, {})
 
-    def _epoch(self, source: Source, feed: int, epoch: int, feed_timeout: float) -> EpochAccount | None:
-        attempt = self._run.attempt
-        nodes = self._wait_for_nodes()
+    def _begin(self, nodes: Sequence[FeedNode], feed: int, *, keeps: bool) -> None:
+        """Tells the nodes who is fed, and whether to keep what comes for later epochs."""
+        message: dict[str, Any] = {
+            "feed": feed,
+            "ranks": [node.rank for node in nodes],
+            "hub": asdict(nodes[0].endpoint),
+        }
+        neighbours = Counter(node.host for node in nodes)
+        for node in nodes:
+            ask_node(node, BEGIN, {**message, "share": 1 / neighbours[node.host] if keeps else 0})
+
+    def _is_kept(self, nodes: Sequence[FeedNode], feed: int) -> bool:
+        """Tells whether all nodes have kept all that they got."""
+        answers = [ask_node(node, SEAL, {"feed": feed}) for node in nodes]
+        lacking = [
+            node.rank for node, answer in zip(nodes, answers, strict=True) if not (answer and answer["whole"])
+        ]
+        if lacking:
+            LOG.info("later epochs are computed again, since an epoch does not fit on nodes %s", lacking)
+        return not lacking
+
+    def _epoch(
+        self, source: Source, plan: FeedPlan, attempt: int, feed_timeout: float
+    ) -> EpochAccount | None:
+        """Has Spark feed an epoch; None if the nodes were started again meanwhile."""
         began = time.monotonic()
-        if not nodes:
-            return EpochAccount(epoch=epoch, rows=0, by_node={}, partitions=0, is_whole=False)
-        job = FeedJob(source, FeedPlan(feed=feed, epoch=epoch, nodes=tuple(nodes)))
-        job.start()
-        try:
-            went_well = self._watch(job, attempt, feed_timeout)
-        except BaseException:
-            job.cancel()
-            raise
+        job = FeedJob(source, plan)
+        went_well = self._see_through(job, attempt, feed_timeout)
         if self._run.attempt != attempt:
             return None
         reports = job.reports() if went_well else []
-        account = EpochAccount.of(epoch, reports, time.monotonic() - began)
+        account = EpochAccount.of(plan.epoch, reports, time.monotonic() - began)
         if went_well:
-            self._check(nodes, feed, epoch, reports)
+            self._check(plan, reports)
         else:
             account = replace(account, is_whole=False)
-        self._keep(feed, account, reports)
+        self._keep(plan.feed, account, reports)
         return account
 
-    def _watch(self, job: FeedJob, attempt: int, feed_timeout: float) -> bool:
+    def _replay(
+        self, nodes: Sequence[FeedNode], feed: int, epochs: range, attempt: int, order: FeedOrder
+    ) -> list[EpochAccount]:
+        """Has the nodes read epochs again; returns those that they have all come through."""
+        began = time.monotonic()
+        job = ReplayJob(nodes, epochs, order.seed)
+        self._see_through(job, attempt, order.timeout)
+        accounts = []
+        seconds = round((time.monotonic() - began) / len(epochs), 3)
+        for epoch in epochs:
+            rows = job.rows(epoch)
+            if rows is None:
+                if self._run.attempt == attempt:
+                    accounts.append(EpochAccount(epoch=epoch, rows=0, by_node={}, is_whole=False))
+                break
+            accounts.append(EpochAccount.replayed(epoch, rows, seconds))
+        for account in accounts:
+            self._keep(feed, account, [])
+        return accounts
+
+    def _see_through(self, job: FeedJob | ReplayJob, attempt: int, feed_timeout: float) -> bool:
+        """Returns whether a job came to its own end; it is ended if nobody wants its rows, or on any error."""
+        job.start()
+        try:
+            return self._watch(job, attempt, feed_timeout)
+        except BaseException:
+            job.cancel()
+            raise
+
+    def _watch(self, job: FeedJob | ReplayJob, attempt: int, feed_timeout: float) -> bool:
         """Waits for the end of a job; ends it if nobody wants its rows. Returns whether it came to its own end."""
         progress = Progress(feed_timeout)
         while not job.wait(LOOK_SECONDS):
             nodes = self._fed()
             is_over = self._run.has_ended() or self._run.attempt != attempt
-            if is_over or any(map(_has_failed, nodes)) or all(map(_has_enough, nodes)):
+            if is_over or any(map(has_failed, nodes)) or all(map(has_enough, nodes)):
                 job.cancel()
                 self._await_verdict(attempt)
                 return False
@@ -174,27 +228,21 @@ class Feeding:
             HopyardError: What ended the run.
         """
         deadline = time.monotonic() + VERDICT_SECONDS
-        while self._run.attempt == attempt and not all(map(_has_enough, self._fed())):
+        while self._run.attempt == attempt and not all(map(has_enough, self._fed())):
             if self._run.has_ended(LOOK_SECONDS):
                 break
             if time.monotonic() > deadline:
                 raise FeedJobFailed(f"no node took the rows, and none has failed for {VERDICT_SECONDS:g} s")
         self._check_run()
 
-    def _check(
-        self, nodes: Sequence[FeedNode], feed: int, epoch: int, reports: Sequence[PartitionReport]
-    ) -> None:
+    def _check(self, plan: FeedPlan, reports: Sequence[PartitionReport]) -> None:
         """Compares what was sent with what the nodes count; those that have ended cannot be asked."""
-        counts: list[Mapping[int, int]] = []
-        for node in nodes:
-            try:
-                with self._client(node) as client:
-                    found: Any = client.call(COUNTS, {"feed": feed, "epoch": epoch})["partitions"]
-                    client.call(FORGET, {"feed": feed, "epoch": epoch})
-            except PeerGone:
-                return
-            counts.append(dict(found))
-        check(epoch, reports, counts)
+        message: dict[str, Any] = {"feed": plan.feed, "epoch": plan.epoch}
+        answers = [ask_node(node, COUNTS, message) for node in plan.nodes]
+        for node in plan.nodes:
+            ask_node(node, FORGET, message)
+        if None not in answers:
+            check(plan.epoch, reports, [dict(answer["partitions"]) for answer in answers if answer])
 
     def _check_run(self) -> None:
         """Raises what ended the run, if it has ended and something did."""
@@ -228,45 +276,3 @@ class Feeding:
         host, _, port = node.notes[ADDRESS].rpartition(":")
         endpoint = Endpoint(host=host, port=int(port), token=self._token)
         return FeedNode(rank=node.rank, host=node.host, endpoint=endpoint)
-
-    def _client(self, node: FeedNode) -> WireClient:
-        return WireClient(node.endpoint, timeout=CALL_SECONDS, max_message_bytes=MESSAGE_BYTES)
-
-
-class Progress:
-    """Whether rows are consumed while there are rows to consume.
-
-    Args:
-        seconds: How long there may be none.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._consumed = -1
-        self._since = time.monotonic()
-
-    def look(self, nodes: Sequence[NodeStatus]) -> None:
-        """Takes note of how the nodes are doing.
-
-        Raises:
-            FeedStalled: They have not consumed anything for too long.
-        """
-        states = [FeedState.of(node.notes) for node in nodes]
-        consumed = sum(state.consumed for state in states)
-        if consumed != self._consumed or not any(state.blocked for state in states):
-            self._consumed, self._since = consumed, time.monotonic()
-        elif time.monotonic() - self._since > self._seconds:
-            raise FeedStalled(self._seconds, tuple(map(_words, nodes)))
-
-
-def _has_failed(node: NodeStatus) -> bool:
-    return FeedState.of(node.notes).has_failed or node.phase in (Phase.FAILED, Phase.KILLED, Phase.LOST)
-
-
-def _has_enough(node: NodeStatus) -> bool:
-    return not _has_failed(node) and (node.phase is Phase.FINISHED or FeedState.of(node.notes).is_stopped)
-
-
-def _words(node: NodeStatus) -> str:
-    state = FeedState.of(node.notes)
-    return f"node {node.rank} on {node.host} has received {state.received} rows and consumed {state.consumed}"

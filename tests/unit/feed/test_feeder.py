@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from hopyard.errors import Superseded
-from hopyard.feed.feeder import FeedNode, FeedPlan, PartitionReport, feed_partition
+from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
+from hopyard.feed.in_step import Round
 from hopyard.feed.inbox import Inbox
+from hopyard.feed.keeping import Keeping
 from hopyard.feed.pieces import Piece, cut_batches
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.remote import FeedNode
 from hopyard.feed.service import FeedService
 from hopyard.testing.watching import wait_until
 from hopyard.wire import WireServer
@@ -24,13 +29,17 @@ ROWS_OF_A_PIECE = 500
 SECONDS = 20
 
 
+def service(inbox: Inbox) -> FeedService:
+    return FeedService(inbox, Keeping(inbox, Path(tempfile.gettempdir())), Round())
+
+
 class Nodes:
     """Some nodes to be fed, each with a server of its own."""
 
     def __init__(self, number: int, resources: ExitStack, limit_bytes: int = 1 << 20) -> None:
         self.inboxes = [Inbox(limit_bytes=limit_bytes) for _ in range(number)]
         self.servers = [
-            resources.enter_context(WireServer(FeedService(inbox), address="127.0.0.1", close_timeout=2))
+            resources.enter_context(WireServer(service(inbox), address="127.0.0.1", close_timeout=2))
             for inbox in self.inboxes
         ]
         for inbox in self.inboxes:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.pieces import Piece, cut_batches, cut_rows, is_pickled, pack, unpack
+from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows, is_pickled, pack, unpack
 from hopyard.feed.ranges import Ranges
 
 pytestmark = pytest.mark.unit
@@ -70,6 +71,27 @@ def test_a_class_of_the_main_program_is_known_where_it_arrives() -> None:
     with pytest.raises(pickle.PicklingError):
         pickle.dumps(made)
     assert unpack(pack([made]))[0].x == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cut", [cut_rows, cut_batches])
+def test_an_order_mixes_the_rows_of_each_piece(cut: Callable[..., Iterator[Piece]]) -> None:
+    rows = range(100) if cut is cut_rows else [batch(0, 100)]
+    orders = [
+        Order(seed=1, epoch=0, partition=0),
+        Order(seed=1, epoch=0, partition=0),
+        Order(seed=1, epoch=1, partition=0),
+    ]
+    drawn = [
+        [row for piece in cut(rows, order=order, piece_bytes=1000) for row in values(piece)]
+        for order in orders
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert sorted(drawn[0]) == sorted(drawn[2]) == list(range(100)) != drawn[0]
+
+
+def values(piece: Piece) -> list[object]:
+    pickled = is_pickled(piece.batch.schema)
+    return unpack(piece.batch) if pickled else piece.batch.column("x").to_pylist()
 
 
 def test_a_piece_is_known_again_by_its_tag() -> None:

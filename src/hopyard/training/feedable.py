@@ -1,0 +1,121 @@
+"""The part of a cluster that feeds its nodes from Spark."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hopyard.cluster.node_status import NodeStatus
+from hopyard.errors import NotFed
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from hopyard.feed.account import EpochAccount
+    from hopyard.feed.feeder import PartitionReport
+    from hopyard.training.feeding import Feeding
+
+FEED_SECONDS = 600.0
+
+
+class Feedable(ABC):
+    """A run whose nodes can be fed, if it was started so."""
+
+    def __init__(self) -> None:
+        self._feeding: Feeding | None = None
+
+    def train(
+        self,
+        data: object,
+        epochs: int = 1,
+        *,
+        shuffle_seed: int | None = None,
+        feed_timeout: float = FEED_SECONDS,
+    ) -> tuple[EpochAccount, ...]:
+        """Feeds data to the nodes that train, and returns once they have taken all of it; Ctrl-C ends the run.
+
+        The nodes read it from ``ctx.feed()``. It may be called several times; the feed ends with `shutdown` or `wait`.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects.
+            epochs: How often all rows are fed. Later epochs are read again from the disks of the nodes' hosts, if
+                the rows fit there.
+            shuffle_seed: Decides on another order of the rows in each epoch; by default they come as they are.
+            feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
+
+        Returns:
+            What became of the rows, for each epoch.
+
+        Raises:
+            NotFed: The run was not started with ``feed=True``.
+            FeedStalled, FeedJobFailed, FeedMiscounted, BadArguments: See `hopyard.errors`.
+            NodeFailed: A node failed, and the other errors of `wait`.
+        """
+        from hopyard.training.feeding import FeedOrder  # a run that is not fed needs none of it
+
+        order = FeedOrder(epochs=epochs, seed=shuffle_seed, timeout=feed_timeout)
+        return self._fed("train()").train(data, order)
+
+    def inference(
+        self, data: object, schema: str | StructType | None = None, *, feed_timeout: float = FEED_SECONDS
+    ) -> Any:
+        """Returns what the nodes find for each row, computed when it is used, in order within each partition.
+
+        The nodes read the rows from ``ctx.feed()`` and return results with its ``batch_results``.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects.
+            schema: The columns of the results, for a DataFrame: such as ``"prediction float"``.
+            feed_timeout: Seconds without any result for a partition, after which its task fails.
+
+        Returns:
+            A DataFrame or an RDD, as the data is; use it before the cluster is shut down.
+
+        Raises:
+            NotFed, BadArguments: The run cannot be fed, or the data; see `hopyard.errors`.
+        """
+        return self._fed("inference()").inference(data, schema, feed_timeout=feed_timeout)
+
+    def prepare_feeding(
+        self,
+        token: str,
+        ranks: Sequence[int],
+        keep: Callable[[int, EpochAccount, Sequence[PartitionReport]], None],
+    ) -> None:
+        """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`."""
+        from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
+
+        self._feeding = Feeding(self, token=token, ranks=ranks, keep=keep)
+
+    def end_feeding(self) -> None:
+        """Tells the nodes that nothing more will come."""
+        if self._feeding is not None:
+            self._feeding.end()
+
+    @property
+    @abstractmethod
+    def attempt(self) -> int:
+        """How often the nodes were started again, with ``max_restarts``."""
+
+    @abstractmethod
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Tells whether the run has ended, well or not; `wait` then returns or raises at once."""
+
+    @abstractmethod
+    def nodes(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing right now, in rank order."""
+
+    @abstractmethod
+    def wait(self) -> object:
+        """Raises what ended the run, if something did."""
+
+    @abstractmethod
+    def stop(self, reason: str) -> None:
+        """Ends the run."""
+
+    def _fed(self, wanted: str) -> Feeding:
+        self.nodes()  # which is an error before the start
+        if self._feeding is None:
+            raise NotFed(wanted, "the run was not started with feed=True")
+        return self._feeding
