@@ -67,8 +67,7 @@ class FrameSource:
         from pyspark.sql.types import StructType
 
         columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
-        asks = AskFrame(plan=plan, schema=to_arrow_schema(columns))
-        return self.frame.mapInArrow(asks, columns)
+        return self.frame.mapInArrow(AskFrame(plan=plan, schema=to_arrow_schema(columns)), columns)
 
 
 @dataclass(frozen=True, slots=True)
