@@ -93,6 +93,7 @@ class Cluster(Feedable):
         self._feed_token = secrets.token_urlsafe() if self._spec.feed else ""
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
+        self._failure: BaseException | None = None
 
     def start(self) -> Self:
         """Begins the run and returns while its nodes are starting.
@@ -179,7 +180,7 @@ class Cluster(Feedable):
     def wait(self, timeout: float | None = None) -> RunResult:
         """Returns the result once every node has ended and is on record; Ctrl-C ends the run.
 
-        Nodes that are fed are told that nothing more will come.
+        Streams are stopped, and nodes that are fed are told that nothing more will come.
 
         Raises:
             NodeFailed: A node failed; the error has its traceback and last lines of output.
@@ -191,8 +192,9 @@ class Cluster(Feedable):
         run = self._started
         with self._view.showing(self.nodes, str(run.id)):
             try:
-                self.end_feeding()
-                self._join(timeout)
+                began = time.monotonic()
+                self.end_feeding(timeout)
+                self._join(timeout, began)
             except StillRunning:
                 raise
             except BaseException:
@@ -221,6 +223,18 @@ class Cluster(Feedable):
         self._conductor.stop(reason)
         self._is_over.wait()
         self._is_told = True
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the run now, as FAILED, because of an error, which `wait` raises; nothing happens if it has ended."""
+        if self._conductor is None or self._is_over.is_set():
+            return
+        self._failure = error
+        self._conductor.stop(str(error))
+        self._is_over.wait()
+
+    def failure(self) -> BaseException | None:
+        """Returns what the run ended of; None while it goes on, and if it ended well."""
+        return self._error if self._is_over.is_set() else None
 
     def __enter__(self) -> Self:
         return self if self._run is not None else self.start()
@@ -268,8 +282,8 @@ class Cluster(Feedable):
             raise NotStarted(self._name)
         return self._run
 
-    def _join(self, timeout: float | None) -> None:
-        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+    def _join(self, timeout: float | None, began: float) -> None:
+        deadline = float("inf") if timeout is None else began + timeout
         while not self._is_over.wait(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 assert timeout is not None
@@ -282,6 +296,8 @@ class Cluster(Feedable):
                 try:
                     self._values = self._conductor.run()
                 except RunStopped as stopped:
+                    if self._failure is not None:
+                        raise self._failure from None
                     self._started.finish(RunState.KILLED, error=stopped.reason)
                     raise
         except BaseException as error:  # noqa: BLE001  handed to whoever waits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus
@@ -32,20 +32,29 @@ class Feedable(ABC):
         *,
         shuffle_seed: int | None = None,
         feed_timeout: float = FEED_SECONDS,
-    ) -> tuple[EpochAccount, ...]:
+        checkpoint: str | None = None,
+        trigger: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Feeds data to the nodes that train, and returns once they have taken all of it; Ctrl-C ends the run.
 
         The nodes read it from ``ctx.feed()``. It may be called several times; the feed ends with `shutdown` or `wait`.
+        A stream is fed while the driver goes on, until it is stopped, `shutdown` or `wait` stop it, or all nodes have
+        had enough; its rows are delivered at least once, see `StreamFeed`.
 
         Args:
-            data: A DataFrame, or an RDD of any objects.
+            data: A DataFrame, or an RDD of any objects; or a stream of them: a streaming DataFrame, or a DStream, whose
+                context is the caller's to start and to stop.
             epochs: How often all rows are fed. Later epochs are read again from the disks of the nodes' hosts, if
                 the rows fit there.
             shuffle_seed: Decides on another order of the rows in each epoch; by default they come as they are.
             feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
+            checkpoint: For a streaming DataFrame: the folder where Spark keeps how far it was read. A run with the same
+                one goes on from there.
+            trigger: For a streaming DataFrame: when Spark takes the next rows, such as ``{"processingTime": "5 seconds"}``
+                or ``{"availableNow": True}``; by default as soon as there are some.
 
         Returns:
-            What became of the rows, for each epoch.
+            What became of the rows: an `EpochAccount` for each epoch. At once, a `StreamFeed` for a stream.
 
         Raises:
             NotFed: The run was not started with ``feed=True``.
@@ -53,8 +62,10 @@ class Feedable(ABC):
             NodeFailed: A node failed, and the other errors of `wait`.
         """
         from hopyard.training.feeding import FeedOrder  # a run that is not fed needs none of it
+        from hopyard.training.query_stream import StreamOrder
 
-        order = FeedOrder(epochs=epochs, seed=shuffle_seed, timeout=feed_timeout)
+        stream = StreamOrder(checkpoint=checkpoint, trigger=trigger)
+        order = FeedOrder(epochs=epochs, seed=shuffle_seed, timeout=feed_timeout, stream=stream)
         return self._fed("train()").train(data, order)
 
     def inference(
@@ -88,10 +99,14 @@ class Feedable(ABC):
 
         self._feeding = Feeding(self, token=token, ranks=ranks, keep=keep)
 
-    def end_feeding(self) -> None:
-        """Tells the nodes that nothing more will come."""
+    def end_feeding(self, timeout: float | None = None) -> None:
+        """Ends the streams, and tells the nodes that nothing more will come.
+
+        Raises:
+            StillStreaming: A stream has not ended in time.
+        """
         if self._feeding is not None:
-            self._feeding.end()
+            self._feeding.end(timeout)
 
     @property
     @abstractmethod
@@ -106,9 +121,18 @@ class Feedable(ABC):
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
 
+    @property
     @abstractmethod
-    def wait(self) -> object:
-        """Raises what ended the run, if something did."""
+    def run_id(self) -> str:
+        """The run, as `hopyard runs` lists it."""
+
+    @abstractmethod
+    def failure(self) -> BaseException | None:
+        """Returns what the run ended of; None while it goes on, and if it ended well."""
+
+    @abstractmethod
+    def fail(self, error: BaseException) -> None:
+        """Ends the run because of an error."""
 
     @abstractmethod
     def stop(self, reason: str) -> None:

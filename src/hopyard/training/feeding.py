@@ -6,7 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus, Phase
@@ -20,6 +20,8 @@ from hopyard.feed.replay_job import ReplayJob
 from hopyard.feed.service import BEGIN, COUNTS, END, FORGET, SEAL
 from hopyard.feed.sources import FeedJob, Source, source_of
 from hopyard.training.feed_watch import Progress, has_enough, has_failed
+from hopyard.training.query_stream import StreamOrder
+from hopyard.training.streaming import StreamFeed, Streams, is_stream
 from hopyard.wire import Endpoint
 
 if TYPE_CHECKING:
@@ -39,11 +41,13 @@ class FeedOrder:
         epochs: How often.
         seed: Decides on the order of the rows in each epoch; None: as they come.
         timeout: Seconds in which no node consumes a row although rows wait.
+        stream: How a stream is read.
     """
 
     epochs: int = 1
     seed: int | None = None
     timeout: float = 600.0
+    stream: StreamOrder = field(default_factory=StreamOrder)
 
     def __post_init__(self) -> None:
         if type(self.epochs) is not int or self.epochs < 1:
@@ -75,9 +79,12 @@ class Feeding:
         self._ranks = tuple(ranks)
         self._keep = keep
         self._feeds = 0
+        self._streams = Streams(run, self)
 
-    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...]:
+    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
         """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
+
+        A stream goes on when this returns.
 
         Raises:
             BadArguments: The data is nothing that can be fed, or the number of epochs none.
@@ -86,6 +93,9 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
+        order.stream.check(data)
+        if is_stream(data):
+            return self._streams.start(data, order, feed=self._next_feed())
         source = source_of(data)
         try:
             return self._train(source, order)
@@ -107,9 +117,34 @@ class Feeding:
             raise NotFed("inference()", "the run has ended")
         return source.ask(AskPlan(nodes=tuple(nodes), seconds=feed_timeout), schema)
 
-    def _train(self, source: Source, order: FeedOrder) -> tuple[EpochAccount, ...]:
-        feed = self._feeds
+    def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
+        """Feeds one batch of a stream, and returns when the nodes have taken it; it counts as an epoch.
+
+        Raises:
+            HopyardError: As `train`.
+        """
+        account = None
+        while account is None:
+            attempt = self._run.attempt
+            nodes = self._wait_for_nodes()
+            if not nodes:
+                return EpochAccount(epoch=batch, rows=0, by_node={}, is_whole=False)
+            self._begin(nodes, feed, keeps=False)
+            plan = FeedPlan(feed=feed, epoch=batch, nodes=tuple(nodes), seed=order.seed)
+            account = self._epoch(source, plan, attempt, order.timeout)
+        return account
+
+    def is_wanted(self) -> bool:
+        """Tells whether a node is left that takes rows, or will."""
+        nodes = self._fed()
+        return not nodes or not all(map(has_enough, nodes))
+
+    def _next_feed(self) -> int:
         self._feeds += 1
+        return self._feeds - 1
+
+    def _train(self, source: Source, order: FeedOrder) -> tuple[EpochAccount, ...]:
+        feed = self._next_feed()
         accounts: list[EpochAccount] = []
         keeps = True
         while len(accounts) < order.epochs and (not accounts or accounts[-1].is_whole):
@@ -130,8 +165,13 @@ class Feeding:
                 accounts += self._replay(nodes, feed, range(len(accounts), order.epochs), attempt, order)
         return tuple(accounts)
 
-    def end(self) -> None:
-        """Tells the nodes that nothing more will come."""
+    def end(self, timeout: float | None = None) -> None:
+        """Ends the streams, and tells the nodes that nothing more will come.
+
+        Raises:
+            StillStreaming: A stream has not ended in time.
+        """
+        self._streams.stop(timeout)
         if self._run.has_ended():
             return
         for node in self._wait_for_nodes():
@@ -246,8 +286,9 @@ class Feeding:
 
     def _check_run(self) -> None:
         """Raises what ended the run, if it has ended and something did."""
-        if self._run.has_ended():
-            self._run.wait()
+        error = self._run.failure()
+        if error is not None:
+            raise error
 
     def _fed(self) -> list[NodeStatus]:
         return [node for node in self._run.nodes() if node.rank in self._ranks]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopyard.errors import StillStreaming, StreamFailed
+from hopyard.errors import BadArguments, StillStreaming, StreamFailed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.sources import Source
 from hopyard.training.dstream import DStreamRows
@@ -17,6 +18,7 @@ from hopyard.training.stream_gate import Gate
 
 if TYPE_CHECKING:
     from hopyard.training.feedable import Feedable
+    from hopyard.training.feeding import FeedOrder
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1
@@ -135,11 +137,24 @@ class StreamFeed:
 class BatchFeeder(Protocol):
     """Feeds what comes out of a stream."""
 
-    def feed_batch(self, source: Source, feed: int, batch: int, feed_timeout: float) -> EpochAccount:
+    def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
         """Feeds one batch, and returns when the nodes have taken it."""
 
     def is_wanted(self) -> bool:
-        """Tells whether a node is left that takes rows."""
+        """Tells whether a node is left that takes rows, or will."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedBatch:
+    """Feeds the batches of one stream."""
+
+    feeder: BatchFeeder
+    order: FeedOrder
+    feed: int
+
+    def __call__(self, source: Source, number: int) -> EpochAccount:
+        """Returns what became of a batch."""
+        return self.feeder.feed_batch(source, self.order, feed=self.feed, batch=number)
 
 
 class Streams:
@@ -156,42 +171,37 @@ class Streams:
         self._feeds: list[StreamFeed] = []
         self._last: dict[str, int] = {}
 
-    def start(self, data: Any, order: StreamOrder, *, feed: int, feed_timeout: float) -> StreamFeed:
-        """Begins to feed a stream.
+    def start(self, data: Any, order: FeedOrder, *, feed: int) -> StreamFeed:
+        """Begins to feed a stream, whose number among the feeds of the run is given.
 
         Raises:
-            BadArguments: Spark cannot read it so.
+            BadArguments: It is to be fed several times, or Spark cannot read it so.
         """
-        gate = Gate(FeedBatch(feeder=self._feeder, feed=feed, timeout=feed_timeout))
-        stream: QueryStream | DStreamRows
-        if is_streaming_frame(data):
-            stream = QueryStream(gate, self._last)
-            stream.start(data, order)
-        else:
-            stream = DStreamRows(gate)
-            stream.start(data)
+        if order.epochs != 1:
+            raise BadArguments("train", f"a stream is fed once; epochs={order.epochs} is for other data")
+        gate = Gate(FeedBatch(feeder=self._feeder, order=order, feed=feed))
+        stream = self._open(data, order.stream, gate)
         handle = StreamFeed(stream, gate, run=self._run, is_wanted=self._feeder.is_wanted)
         self._feeds.append(handle)
         handle.start()
         return handle
 
     def stop(self, timeout: float | None) -> None:
-        """Ends all streams, each after the batch under way."""
+        """Ends all streams, each after the batch under way.
+
+        Raises:
+            StillStreaming: One has not ended in time.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
         for feed in self._feeds:
-            feed.stop(timeout)
+            feed.stop(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedBatch:
-    """Feeds batches of one stream."""
-
-    feeder: BatchFeeder
-    feed: int
-    timeout: float
-
-    def __call__(self, source: Source, number: int) -> EpochAccount:
-        """Returns what became of a batch."""
-        return self.feeder.feed_batch(source, self.feed, number, self.timeout)
+    def _open(self, data: Any, order: StreamOrder, gate: Gate) -> Stream:
+        if not is_streaming_frame(data):
+            return DStreamRows(gate, data)
+        query = QueryStream(gate, self._last)
+        query.start(data, order)
+        return query
 
 
 def is_stream(data: object) -> bool:
