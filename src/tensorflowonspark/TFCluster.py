@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.errors import BadArguments, NoProgress, NotFed, NotOffered, NotStarted, StillRunning
-from hopyard.training.cluster import FEED_SECONDS, Cluster
+from hopyard.training.cluster import Cluster
 from tensorflowonspark.feed_data import as_rdd, drain, epochs, is_stream
 from tensorflowonspark.map_call import MapCall, bound
 from tensorflowonspark.node_manager import unknown
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["InputMode", "TFCluster", "reserve", "run"]
 
 KIND = "tensorflowonspark"
+FEED_SECONDS = 600.0
 THREE_DAYS = 259200
 TENSORBOARD_SECONDS = 60.0
 LOOK_SECONDS = 0.1
