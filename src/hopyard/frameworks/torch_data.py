@@ -1,0 +1,85 @@
+"""A feed as a `torch.utils.data.IterableDataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from hopyard.errors import BadArguments
+from hopyard.feed.columns import to_numpy
+from hopyard.feed.row_feed import RowFeed
+from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, forms, next_batch
+from hopyard.frameworks.selection import Selection
+
+ASKED_BY = "as_torch_dataset"
+IN_A_WORKER = "the feed is in the node's own process; use DataLoader(dataset, batch_size=None, num_workers=0)"
+
+Column: TypeAlias = "torch.Tensor | list[Any]"
+
+
+class FeedDataset(IterableDataset[dict[str, Column]]):
+    """The rest of a feed as batches: tensors by column, or lists where rows are no tensor together.
+
+    Args:
+        feed: Where the rows come from.
+        batch_size: How many rows a batch has.
+        selection: What is wanted of the columns.
+    """
+
+    def __init__(self, feed: RowFeed, batch_size: int, selection: Selection) -> None:
+        super().__init__()
+        self._feed = feed
+        self._rows = batch_size
+        self._selection = selection
+
+    def __iter__(self) -> Iterator[dict[str, Column]]:
+        """Returns the batches that have not been read yet.
+
+        Raises:
+            BadArguments: This is a worker process of a DataLoader.
+        """
+        if get_worker_info() is not None:
+            raise BadArguments(ASKED_BY, IN_A_WORKER)
+        return self._batches()
+
+    def __reduce__(self) -> NoReturn:
+        raise BadArguments(ASKED_BY, IN_A_WORKER)
+
+    def _batches(self) -> Iterator[dict[str, Column]]:
+        batch = self._next()
+        layout = forms(batch, self._selection, ASKED_BY) if len(batch) else ()
+        while len(batch):
+            yield {form.name: _column(form, batch) for form in layout}
+            batch = self._next()
+
+    def _next(self) -> pa.RecordBatch:
+        return next_batch(self._feed, self._rows, ASKED_BY)
+
+
+def _column(form: ColumnForm, batch: pa.RecordBatch) -> Column:
+    if form.dtype == OBJECT:
+        values: list[Any] = to_numpy(batch, columns=[form.name], fill_nulls=form.fills)[form.name].tolist()
+        return values
+    array = form.array(batch)
+    return _rows(array) if isinstance(array, Ragged) else _tensor(array)
+
+
+def _tensor(array: npt.NDArray[Any]) -> torch.Tensor:
+    # A tensor can be written to, and the memory of a batch must not be.
+    return torch.from_numpy(array if array.flags.writeable else np.array(array))
+
+
+def _rows(ragged: Ragged) -> list[Any]:
+    """Returns lists, as deep as lengths vary, of tensors."""
+    lengths = [np.diff(splits).tolist() for splits in ragged.splits]
+    rows: list[Any] = list(torch.split(_tensor(ragged.values), lengths.pop()))
+    while lengths:
+        elements = iter(rows)
+        rows = [[next(elements) for _ in range(count)] for count in lengths.pop()]
+    return rows

@@ -1,0 +1,310 @@
+"""A feed is a `tf.data.Dataset`: its tensors, its end, and Keras that trains from it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hopyard.errors import BadArguments, NothingFed, UnknownColumns
+from hopyard.feed.inbox import Inbox
+from hopyard.feed.ledger import Share
+from hopyard.feed.pieces import Piece, pack
+from hopyard.testing.watching import wait_until
+from hopyard.training.data_feed import DataFeed
+
+pytestmark = pytest.mark.tensorflow
+
+SHARE = Share(0, 0, 0)
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def tf() -> ModuleType:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    import tensorflow  # takes seconds, which a run of other lanes need not spend
+
+    return tensorflow
+
+
+def put(inbox: Inbox, batches: Sequence[pa.RecordBatch]) -> None:
+    start = 0
+    for batch in batches:
+        inbox.put(Piece(batch=batch, start=start, rows=batch.num_rows), SHARE, attempt=1)
+        start += batch.num_rows
+
+
+def feed_of(*batches: pa.RecordBatch) -> DataFeed:
+    """Returns a feed of some pieces that has ended."""
+    inbox = Inbox()
+    put(inbox, batches)
+    inbox.end()
+    return DataFeed(inbox)
+
+
+@contextmanager
+def feeding(*batches: pa.RecordBatch, limit_bytes: int = 1 << 20) -> Iterator[DataFeed]:
+    """Feeds pieces from another thread, which has to wait for room, and leaves the feed open.
+
+    What would hang ends when the feed is stopped: no timeout of pytest's can interrupt TensorFlow.
+    """
+    inbox = Inbox(limit_bytes=limit_bytes)
+    is_late = threading.Event()
+    watch = threading.Timer(SECONDS, lambda: (is_late.set(), inbox.stop()))
+    feeder = threading.Thread(target=put, args=(inbox, batches))
+    watch.start()
+    feeder.start()
+    try:
+        yield DataFeed(inbox)
+    finally:
+        watch.cancel()
+        inbox.stop()
+        feeder.join(SECONDS)
+    assert not is_late.is_set(), "it hung until the feed was stopped"
+    assert not feeder.is_alive()
+
+
+def numbers(rows: range) -> pa.RecordBatch:
+    return pa.record_batch({"x": pa.array(rows, pa.int64())})
+
+
+# --- tensors
+
+
+def test_batches_go_across_pieces_and_the_last_one_is_shorter(tf):
+    dataset = feed_of(numbers(range(5)), numbers(range(5, 7))).as_tf_dataset(3)
+    assert [batch["x"].numpy().tolist() for batch in dataset] == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "shape", "dtype"),
+    [
+        ([1, 2], pa.int32(), [None], "int32"),
+        ([1, 2], pa.int8(), [None], "int8"),
+        ([True, False], pa.bool_(), [None], "bool"),
+        ([0.5, 1.5], pa.float32(), [None], "float32"),
+        ([[1, 2, 3], [4, 5, 6]], pa.list_(pa.float32()), [None, 3], "float32"),
+        ([[[1, 2]], [[3, 4]]], pa.list_(pa.list_(pa.float64())), [None, 1, 2], "float64"),
+    ],
+)
+def test_numbers_are_dense_tensors_of_their_own_type(tf, values, kind, shape, dtype):
+    dataset = feed_of(pa.record_batch({"x": pa.array(values, kind)})).as_tf_dataset(8)
+    assert dataset.element_spec == {"x": tf.TensorSpec(shape, dtype)}
+    assert next(iter(dataset))["x"].numpy().tolist() == values
+
+
+def test_strings_and_bytes_are_string_tensors(tf):
+    dataset = feed_of(pa.record_batch({"s": ["a", "é", ""], "b": [b"\xff", b"\x00", b""]})).as_tf_dataset(3)
+    batch = next(iter(dataset))
+    assert batch["s"].numpy().tolist() == [b"a", "é".encode(), b""]
+    assert batch["b"].numpy().tolist() == [b"\xff", b"\x00", b""]
+
+
+def test_lists_that_vary_are_ragged_tensors_also_where_a_batch_does_not(tf):
+    rows = [[1.0], [2.0, 3.0], [4.0], [5.0], [], []]
+    dataset = feed_of(pa.record_batch({"x": pa.array(rows, pa.list_(pa.float32()))})).as_tf_dataset(2)
+    assert dataset.element_spec == {"x": tf.RaggedTensorSpec([None, None], tf.float32)}
+    assert [batch["x"].to_list() for batch in dataset] == [rows[:2], rows[2:4], rows[4:]]
+
+
+def test_lists_within_lists_and_lists_of_strings_are_ragged_tensors(tf):
+    deep = pa.array([[[1], [2, 3]], []], pa.list_(pa.list_(pa.int32())))
+    words = pa.array([["a", "b"], ["c"]])
+    batch = next(iter(feed_of(pa.record_batch({"deep": deep, "words": words})).as_tf_dataset(2)))
+    assert batch["deep"].to_list() == [[[1], [2, 3]], []]
+    assert batch["words"].to_list() == [[b"a", b"b"], [b"c"]]
+
+
+def test_rows_that_begin_to_vary_are_an_error_that_tells_what_to_do(tf):
+    kind = pa.list_(pa.int32())
+    pieces = [pa.record_batch({"x": pa.array(rows, kind)}) for rows in ([[1, 2]], [[3]])]
+    with pytest.raises(tf.errors.OpError, match=r"ragged=\['x'\]"):
+        list(feed_of(*pieces).as_tf_dataset(1))
+    varying = feed_of(*pieces).as_tf_dataset(1, ragged=["x"])
+    assert [batch["x"].to_list() for batch in varying] == [[[1, 2]], [[3]]]
+
+
+def test_columns_are_chosen_cast_and_filled(tf):
+    rows = pa.record_batch({"a": [1, None], "b": [0.5, 1.5], "c": ["x", "y"]})
+    dataset = feed_of(rows).as_tf_dataset(
+        2, columns=["b", "a"], dtypes={"b": "float32"}, fill_nulls={"a": -1}
+    )
+    batch = next(iter(dataset))
+    assert list(batch) == ["b", "a"]
+    assert batch["b"].dtype == tf.float32
+    assert batch["a"].numpy().tolist() == [1, -1]
+
+
+def test_a_null_that_nothing_stands_for_is_told(tf):
+    with pytest.raises(tf.errors.OpError, match=r"column 'a' has 1 null.*fill_nulls"):
+        list(feed_of(pa.record_batch({"a": [1, None]})).as_tf_dataset(2))
+
+
+@pytest.mark.parametrize("columns", [None, ["x"], ["x", "y"]])
+def test_with_a_label_and_one_other_column_elements_are_pairs_of_tensors(tf, columns):
+    rows = pa.record_batch({"x": [[1.0, 2.0]], "y": [3]})
+    (features, label), *_ = feed_of(rows).as_tf_dataset(4, label="y", columns=columns)
+    assert features.numpy().tolist() == [[1, 2]]
+    assert label.numpy().tolist() == [3]
+
+
+def test_with_a_label_and_several_columns_features_are_tensors_by_column(tf):
+    rows = pa.record_batch({"x": [1.0], "y": [3], "z": ["a"]})
+    (features, label), *_ = feed_of(rows).as_tf_dataset(4, label="y")
+    assert sorted(features) == ["x", "z"]
+    assert label.numpy().tolist() == [3]
+
+
+# --- what cannot be
+
+
+def test_a_label_that_is_not_there_is_an_error(tf):
+    with pytest.raises(UnknownColumns, match="no column z"):
+        feed_of(numbers(range(3))).as_tf_dataset(2, label="z")
+
+
+def test_a_label_alone_is_an_error(tf):
+    with pytest.raises(BadArguments, match="'x' is the only column"):
+        feed_of(numbers(range(3))).as_tf_dataset(2, label="x")
+
+
+def test_columns_without_tensors_are_named(tf):
+    rows = pa.record_batch({"x": [1], "person": [{"name": "a"}]})
+    with pytest.raises(BadArguments, match=r"no tensors of 'person' \(struct.*columns="):
+        feed_of(rows).as_tf_dataset(2)
+
+
+def test_the_rows_of_an_rdd_have_no_columns(tf):
+    inbox = Inbox()
+    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), SHARE, attempt=1)
+    with pytest.raises(BadArguments, match=r"feed a DataFrame, or use next_batch\(\)"):
+        DataFeed(inbox).as_tf_dataset(2)
+
+
+def test_a_feed_without_a_row_is_told_in_words(tf):
+    with pytest.raises(NothingFed, match="ended without a row"):
+        feed_of().as_tf_dataset(2)
+
+
+# --- ends
+
+
+def test_rows_come_while_they_are_fed(tf):
+    pieces = [numbers(range(start, start + 100)) for start in range(0, 5000, 100)]
+    with feeding(*pieces, limit_bytes=2000) as feed:
+        dataset = feed.as_tf_dataset(50).unbatch().take(5000)
+        assert [int(row["x"]) for row in dataset] == list(range(5000))
+
+
+def test_a_dataset_waits_for_rows_that_come_late(tf):
+    inbox = Inbox()
+    put(inbox, [numbers(range(2))])
+    batches = iter(DataFeed(inbox).as_tf_dataset(2))
+    next(batches)
+    # longer than the dataset waits at a time
+    late = threading.Timer(0.5, lambda: (put(inbox, [numbers(range(2, 4))]), inbox.end()))
+    late.start()
+    assert [batch["x"].numpy().tolist() for batch in batches] == [[2, 3]]
+
+
+def test_a_loop_that_is_left_while_the_feed_is_silent_does_not_hang(tf):
+    with feeding(numbers(range(4))) as feed:
+        for _ in feed.as_tf_dataset(2):
+            break
+
+
+def test_the_first_rows_can_be_taken_while_the_feed_is_silent(tf):
+    with feeding(numbers(range(4))) as feed:
+        assert len(list(feed.as_tf_dataset(2).take(2))) == 2
+
+
+def test_a_batch_that_came_after_a_loop_was_left_is_not_lost(tf):
+    inbox = Inbox()
+    put(inbox, [numbers(range(2))])
+    dataset = DataFeed(inbox).as_tf_dataset(2)
+    for _ in dataset:
+        break
+    put(inbox, [numbers(range(2, 4))])
+    inbox.end()
+    assert [batch["x"].numpy().tolist() for batch in dataset] == [[2, 3]]
+
+
+def test_a_terminated_feed_ends_the_dataset_and_lets_its_feeder_go(tf):
+    pieces = [numbers(range(start, start + 1000)) for start in range(0, 200_000, 1000)]
+    with feeding(*pieces, limit_bytes=20_000) as feed:
+        batches = iter(feed.as_tf_dataset(100))
+        next(batches)
+        feed.terminate()
+        rest = sum(1 for _ in batches)
+        assert rest < 1900
+        assert feed.should_stop()
+
+
+def test_terminate_ends_a_dataset_that_waits_for_rows(tf):
+    with feeding(numbers(range(2))) as feed:
+        batches = iter(feed.as_tf_dataset(2))
+        next(batches)
+        threading.Timer(0.3, feed.terminate).start()
+        assert list(batches) == []
+
+
+def test_a_dataset_that_has_ended_leaves_no_thread_and_stays_so(tf):
+    def drawing() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name.startswith("hopyard-feed")]
+
+    before = len(drawing())
+    dataset = feed_of(numbers(range(4))).as_tf_dataset(2)
+    list(dataset)
+    wait_until(lambda: len(drawing()) <= before, "the thread of the dataset is gone", SECONDS)
+    assert list(dataset) == []
+
+
+# --- Keras and strategies
+
+
+def lines(rows: int, seed: int = 0) -> pa.RecordBatch:
+    """Returns rows on a plane: y = 2 a - b + 1."""
+    x = np.random.default_rng(seed).normal(size=(rows, 2)).astype(np.float32)
+    y = x @ np.array([2, -1], np.float32) + 1
+    return pa.record_batch({"x": pa.array(list(x), pa.list_(pa.float32())), "y": y})
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_keras_learns_from_the_rows_of_three_epochs(tf, package):
+    keras = pytest.importorskip(package)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    pieces = [lines(200, seed) for seed in range(5)] * 3
+    with feeding(*pieces, limit_bytes=4000) as feed:
+        dataset = feed.as_tf_dataset(50, label="y")
+        history = model.fit(dataset, epochs=3, steps_per_epoch=20, verbose=0).history["loss"]
+    assert len(history) == 3
+    assert history[-1] < 1e-3
+    assert np.allclose(model.get_weights()[0].ravel(), [2, -1], atol=0.05)
+
+
+def test_keras_that_stops_early_does_not_hang(tf):
+    keras = pytest.importorskip("keras")
+
+    class Stop(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.model.stop_training = True
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    with feeding(lines(100)) as feed:
+        dataset = feed.as_tf_dataset(50, label="y")
+        model.fit(dataset, epochs=5, steps_per_epoch=1, callbacks=[Stop()], verbose=0)
+
+
+def test_a_strategy_gets_all_rows(tf):
+    dataset = feed_of(numbers(range(10))).as_tf_dataset(4)
+    spread = tf.distribute.MirroredStrategy(["CPU:0"]).experimental_distribute_dataset(dataset)
+    assert sum(int(tf.size(batch["x"])) for batch in spread) == 10
