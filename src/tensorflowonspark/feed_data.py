@@ -36,9 +36,10 @@ def as_rdd(data: object) -> object:
 
 def is_stream(data: object) -> bool:
     """Tells whether rows come for ever."""
+    from pyspark.sql import DataFrame
     from pyspark.streaming import DStream
 
-    return isinstance(data, DStream)
+    return data.isStreaming if isinstance(data, DataFrame) else isinstance(data, DStream)
 
 
 def drain(ssc: Any, is_wanted: Callable[[], bool]) -> None:
