@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RowFeed:
-    """The rows that Spark feeds to this node.
+    """The rows that Spark feeds to this node; one thread reads, and any may end the feed.
 
     Rows of a DataFrame come as `pyarrow.RecordBatch`, those of an RDD as a list of the objects in it.
     """
@@ -32,6 +33,7 @@ class RowFeed:
         self._last: Rows = NO_ROWS
         self._ahead: deque[Rows] = deque(maxlen=1)
         self._asked: deque[Question] = deque()
+        self._lock = threading.Lock()
         self._is_asked = False
         self._batches = 0
 
@@ -54,11 +56,11 @@ class RowFeed:
         missing = rows
         while missing and (part := self._draw(missing, may_wait=not parts)) is not None:
             if parts and not are_alike(parts[-1], part):
-                self._ahead.append(part)
+                self._put_back(part)
                 break
             part, rest = split(part, missing)
             if rest is not None:
-                self._ahead.append(rest)
+                self._put_back(rest)
             parts.append(part)
             missing -= len(part)
             if self._is_asked:
@@ -117,8 +119,7 @@ class RowFeed:
 
     def terminate(self) -> None:
         """Ends the feed of this node: what still comes is refused, so that Spark need not compute it."""
-        self._ahead.clear()
-        self._inbox.stop()
+        self._stop()
         if self._in_step is not None:
             self._in_step.leave()
 
@@ -132,14 +133,23 @@ class RowFeed:
                 in_step.used + (-(-waiting // rows) if pads else waiting // rows), final=final
             )
             if verdict.answer is Answer.END:
-                self._ahead.clear()
-                self._inbox.stop()
+                self._stop()
                 return NO_ROWS
         in_step.used += 1
         if len(batch) < rows:
             batch = padded(batch, self._last if len(self._last) else batch, rows)
         self._last = batch
         return batch
+
+    def _put_back(self, rows: Rows) -> None:
+        with self._lock:
+            if not self._inbox.level.is_stopped:
+                self._ahead.append(rows)
+
+    def _stop(self) -> None:
+        self._inbox.stop()  # first, so that a reader in another thread puts nothing back
+        with self._lock:
+            self._ahead.clear()
 
     def _draw(self, rows: int, *, may_wait: bool = True) -> Rows | None:
         """Returns rows to learn from, or to find results for; None at the end.
@@ -149,8 +159,9 @@ class RowFeed:
             may_wait: Whether they may be rows that want results, which make a batch of their own.
         """
         self._is_asked = False
-        if self._ahead:
-            return self._ahead.pop()
+        with self._lock:
+            if self._ahead:
+                return self._ahead.pop()
         found = self._inbox.draw(rows)
         if isinstance(found, Piece):
             return unpack(found.batch) if is_pickled(found.batch.schema) else found.batch
