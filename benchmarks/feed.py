@@ -11,7 +11,7 @@ import contextlib
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,36 +24,65 @@ from benchmarks.report import Table
 
 TIMES = 3
 OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 40_000, 320_000
+FLIGHT = "flight"
 
-Rates = dict[str, float]
+Rates = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A feed to measure: what the side is asked, and how a reader would call it."""
+    """A feed to measure: how a reader would call it, and how a side is asked for it."""
 
     title: str
-    question: Mapping[str, object] = field(default_factory=dict)
+    question: Mapping[str, object]
+
+    @property
+    def returns(self) -> bool:
+        """Whether there is a result for each row."""
+        return self.question["what"] == "inference"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """A side: what runs it, and what it is asked to do."""
+    """A side: what runs it, what it is asked, and how often in vain before it counts."""
 
     title: str
     module: str
     python: Callable[[], Path]
     works: tuple[Work, ...]
+    warm_ups: int = 1
 
 
-def _rdd(rows: int) -> tuple[Work, ...]:
-    return (
-        Work(title="train(), RDD", question={"what": "train", "rows": rows}),
-        Work(title="inference(), RDD", question={"what": "inference", "rows": rows}),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of a work of a side."""
+
+    side: str
+    work: Work
+    rates: list[Rates] = field(default_factory=list)
+
+    def rate(self, name: str) -> float:
+        return statistics.median(each[name] for each in self.rates)
+
+    def text(self, name: str) -> str:
+        figures = [each[name] for each in self.rates]
+        return f"{self.rate(name):,.0f} ({min(figures):,.0f} to {max(figures):,.0f})"
+
+    @property
+    def main(self) -> str:
+        """The figure to compare: results come back when the nodes have seen the rows, so calls are compared."""
+        return "whole" if self.work.returns else "steady"
+
+
+def rdd_works(rows: int) -> tuple[Work, ...]:
+    """Returns the feeds of an RDD."""
+    return tuple(
+        Work(title=f"{what}(), RDD", question={"what": what, "rows": rows}) for what in ("train", "inference")
     )
 
 
 def frame_work(title: str, what: str, source: str) -> Work:
+    """Returns a feed of a DataFrame."""
     return Work(title=title, question={"what": what, "source": source, "rows": FRAME_ROWS})
 
 
@@ -62,13 +91,13 @@ CONTESTANTS = {
         title=f"TensorFlowOnSpark {VERSION}",
         module="benchmarks.feed_program",
         python=old_python,
-        works=_rdd(OLD_ROWS),
+        works=rdd_works(OLD_ROWS),
     ),
     "facade": Contestant(
         title="Hopyard, the same program",
         module="benchmarks.feed_program",
         python=own_python,
-        works=_rdd(FACADE_ROWS),
+        works=rdd_works(FACADE_ROWS),
     ),
     "native": Contestant(
         title="Hopyard",
@@ -79,9 +108,9 @@ CONTESTANTS = {
             frame_work("train(), DataFrame of Parquet", "train", "parquet"),
             frame_work("inference(), DataFrame in Spark's memory", "inference", "memory"),
         ),
+        warm_ups=3,  # Spark compiles its way of a DataFrame, in several steps
     ),
 }
-FLIGHT = "flight"
 NAMES = (*CONTESTANTS, FLIGHT)
 
 
@@ -90,21 +119,25 @@ def run() -> Table:
     return measure(NAMES)
 
 
-def measure(names: tuple[str, ...]) -> Table:
+def measure(names: Sequence[str]) -> Table:
     """Measures some sides by turns."""
-    taken: dict[tuple[str, str], list[Rates]] = {}
+    wanted = {name: CONTESTANTS[name] for name in names if name in CONTESTANTS}
+    results = {
+        name: [Result(side=each.title, work=work) for work in each.works] for name, each in wanted.items()
+    }
+    flight = Result(side="Arrow Flight alone", work=Work(title="DoPut", question={"what": FLIGHT}))
     with contextlib.ExitStack() as resources:
-        sides = {name: enter(resources, CONTESTANTS[name]) for name in names if name in CONTESTANTS}
-        for turn in range(TIMES + 1):  # the first one only warms up
+        sides = {name: enter(resources, contestant) for name, contestant in wanted.items()}
+        for name, contestant in wanted.items():
+            for work in contestant.works * contestant.warm_ups:
+                sides[name].measure(work.question)
+        for _ in range(TIMES):
             for name, side in sides.items():
-                for work in CONTESTANTS[name].works:
-                    rates = side.measure(work.question)
-                    if turn:
-                        taken.setdefault((CONTESTANTS[name].title, work.title), []).append(rates)
-            if FLIGHT in names and turn:
-                key = ("Arrow Flight alone", "DoPut, record batches of 1 MB")
-                taken.setdefault(key, []).append(feed_flight.measure(FRAME_ROWS))
-    return _table(taken)
+                for result in results[name]:
+                    result.rates.append(side.measure(result.work.question))
+            if FLIGHT in names:
+                flight.rates.append(feed_flight.measure(FRAME_ROWS))
+    return _table([*(each for name in wanted for each in results[name]), *([flight] if flight.rates else [])])
 
 
 def enter(resources: contextlib.ExitStack, contestant: Contestant) -> Side:
@@ -113,74 +146,43 @@ def enter(resources: contextlib.ExitStack, contestant: Contestant) -> Side:
     return resources.enter_context(Side(contestant.python(), contestant.module, folder))
 
 
-def _table(taken: Mapping[tuple[str, str], list[Rates]]) -> Table:
-    medians = {key: (_median(rates, "steady"), _median(rates, "whole")) for key, rates in taken.items()}
-    keys = list(medians)
-    old, flight = (_first(keys, title) for title in (CONTESTANTS["old"].title, "Arrow Flight alone"))
-    rows = []
-    for side, what in keys:
-        steady, whole = medians[side, what]
-        # results of the old library come back only after all rows of a partition are there
-        column = 1 if what.startswith("inference") else 0
-        rate = medians[side, what][column]
-        reference = _counterpart(keys, old, what)
-        rows.append(
-            (
-                side,
-                what,
-                "-" if column else f"{steady:,.0f} ({_spread(taken[side, what], 'steady')})",
-                f"{whole:,.0f} ({_spread(taken[side, what], 'whole')})",
-                f"{rate * ROW_BYTES / 1e6:,.0f}",
-                _ratio(rate, medians[reference][column] if reference else None, 1),
-                _ratio(rate, medians[flight][0] if flight else None, 3),
-            )
-        )
+def _table(results: Sequence[Result]) -> Table:
     return Table(
         title="Feeding",
-        columns=(
-            "side",
-            "what",
-            "rows/s",
-            "rows/s of the whole call",
-            "MB/s",
-            "ratio to old",
-            "ratio to Flight",
-        ),
-        rows=tuple(rows),
+        columns=("side", "what", "rows/s", "rows/s of the whole call", "MB/s", "to the old", "to Flight"),
+        rows=tuple(_row(result, results) for result in results),
         notes=f"Rows of 784 float32 and a label into 2 nodes on `local-cluster[2,1]`; median (least to most) of {TIMES} "
-        "feeds after one that warms up, the sides by turns. Rows per second are counted from the first row that a node "
-        "saw to the last; the whole call is that of train(), or that of inference() with the count of its results, and "
-        "the other columns go by it for inference. Rows of an RDD are Python tuples (list of floats, label), made in "
-        f"the task at no cost, {OLD_ROWS:,} for the old library and {FACADE_ROWS:,} for ours; a DataFrame has "
-        f"{FRAME_ROWS:,} rows with an array<float> and an int. Arrow Flight alone is two pairs of processes, record "
-        "batches of 1 MB, nothing else.",
+        "feeds of one session that is warm, the sides by turns. Rows per second are counted from the first row that "
+        "a node saw to the last; the whole call is that of train(), or that of inference() and the count of its "
+        "results, and for inference the other columns go by it. Rows of an RDD are Python tuples (list of floats, "
+        f"label), made in the task at no cost, {OLD_ROWS:,} for the old library and {FACADE_ROWS:,} for ours; a "
+        f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int. Arrow Flight alone is two clients and "
+        "two servers, processes of their own, with record batches of 1 MB and nothing else.",
     )
 
 
-def _median(rates: list[Rates], name: str) -> float:
-    return statistics.median(each[name] for each in rates)
+def _row(result: Result, results: Iterable[Result]) -> tuple[str, ...]:
+    rate = result.rate(result.main)
+    old = [each for each in results if _is_old(each) and each.work.returns == result.work.returns]
+    flight = [each for each in results if each.work.question["what"] == FLIGHT]
+    return (
+        result.side,
+        result.work.title,
+        "-" if result.work.returns else result.text("steady"),
+        result.text("whole"),
+        f"{rate * ROW_BYTES / 1e6:,.0f}",
+        _ratio(rate, old, 1),
+        _ratio(rate, flight, 3),
+    )
 
 
-def _spread(rates: list[Rates], name: str) -> str:
-    figures = [each[name] for each in rates]
-    return f"{min(figures):,.0f} to {max(figures):,.0f}"
+def _is_old(result: Result) -> bool:
+    return result.side == CONTESTANTS["old"].title
 
 
-def _first(keys: list[tuple[str, str]], side: str) -> tuple[str, str] | None:
-    return next((key for key in keys if key[0] == side), None)
-
-
-def _counterpart(
-    keys: list[tuple[str, str]], old: tuple[str, str] | None, what: str
-) -> tuple[str, str] | None:
-    """Returns what the old library does of the same kind."""
-    kind = "inference" if what.startswith("inference") else "train"
-    return old and next((key for key in keys if key[0] == old[0] and key[1].startswith(kind)), None)
-
-
-def _ratio(rate: float, reference: float | None, digits: int) -> str:
-    return "-" if reference is None else f"{rate / reference:.{digits}f}"
+def _ratio(rate: float, references: Sequence[Result], digits: int) -> str:
+    return "".join(f"{rate / each.rate(each.main):.{digits}f}" for each in references) or "-"
 
 
 if __name__ == "__main__":
-    print(measure(tuple(sys.argv[1:]) or NAMES).render())
+    print(measure(sys.argv[1:] or NAMES).render())
