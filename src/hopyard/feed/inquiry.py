@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hopyard.errors import FeedStalled, NotFed
 from hopyard.feed.pieces import Piece, is_pickled, unpack
-from hopyard.feed.rows import Rows, joined, split
+from hopyard.feed.rows import Rest, Rows, joined
 
 MOST_ANSWER_BYTES = 16 << 20
 
@@ -31,7 +31,7 @@ class Inquiry:
         self.is_complete = False
         self.is_dead = False
         self._changed = changed
-        self._waiting: deque[tuple[Rows, int]] = deque()
+        self._waiting: deque[tuple[Rest, int]] = deque()
         self._unanswered = 0
         self._answers: deque[pa.RecordBatch] = deque()
         self._answer_bytes = 0
@@ -44,7 +44,7 @@ class Inquiry:
     def add(self, piece: Piece) -> None:
         """Takes a piece."""
         rows = unpack(piece.batch) if is_pickled(piece.batch.schema) else piece.batch
-        self._waiting.append((rows, piece.batch.nbytes))
+        self._waiting.append((Rest(rows), piece.batch.nbytes))
         self.rows += piece.rows
         self._unanswered += piece.rows
 
@@ -53,14 +53,12 @@ class Inquiry:
         parts: list[Rows] = []
         size = 0
         while self._waiting and most:
-            rows, piece_bytes = self._waiting.popleft()
-            part, rest = split(rows, most)
-            if rest is not None:
-                self._waiting.appendleft((rest, piece_bytes))
-            else:
+            rest, piece_bytes = self._waiting[0]
+            parts.append(rest.take(most))
+            most -= len(parts[-1])
+            if not rest:
+                self._waiting.popleft()
                 size += piece_bytes
-            parts.append(part)
-            most -= len(part)
         taken = joined(parts)
         self.rows -= len(taken)
         return taken, size

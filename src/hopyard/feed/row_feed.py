@@ -14,7 +14,7 @@ from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
-from hopyard.feed.rows import NO_ROWS, Rows, are_alike, joined, padded, split
+from hopyard.feed.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.together import Answer, Uneven
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class RowFeed:
         self._inbox = inbox
         self._in_step = in_step
         self._last: Rows = NO_ROWS
-        self._ahead: deque[Rows] = deque(maxlen=1)
+        self._ahead: deque[Rest] = deque(maxlen=1)
         self._asked: deque[Question] = deque()
         self._lock = threading.Lock()
         self._is_asked = False
@@ -54,23 +54,22 @@ class RowFeed:
     def _gather(self, rows: int) -> Rows:
         parts: list[Rows] = []
         missing = rows
-        while missing and (part := self._draw(missing, may_wait=not parts)) is not None:
-            if parts and not are_alike(parts[-1], part):
-                self._put_back(part)
-                break
-            part, rest = split(part, missing)
-            if rest is not None:
+        while missing and (rest := self._draw(missing, may_ask=not parts)) is not None:
+            if parts and not rest.is_like(parts[-1]):
                 self._put_back(rest)
-            parts.append(part)
-            missing -= len(part)
+                break
+            parts.append(rest.take(missing))
+            missing -= len(parts[-1])
             if self._is_asked:
                 break
+            if rest:
+                self._put_back(rest)
         return joined(parts)
 
     def __iter__(self) -> Iterator[Rows]:
         """Yields all rows in batches as they come, without copying any."""
-        while (part := self._draw(1)) is not None:
-            yield part
+        while (rest := self._draw(1)) is not None:
+            yield rest.take(len(rest))
 
     def batch_results(self, results: object) -> None:
         """Returns the results for the oldest batch of `Cluster.inference` that has none yet.
@@ -141,22 +140,22 @@ class RowFeed:
         self._last = batch
         return batch
 
-    def _put_back(self, rows: Rows) -> None:
+    def _put_back(self, rest: Rest) -> None:
         with self._lock:
             if not self._inbox.level.is_stopped:
-                self._ahead.append(rows)
+                self._ahead.append(rest)
 
     def _stop(self) -> None:
         self._inbox.stop()  # first, so that a reader in another thread puts nothing back
         with self._lock:
             self._ahead.clear()
 
-    def _draw(self, rows: int, *, may_wait: bool = True) -> Rows | None:
+    def _draw(self, rows: int, *, may_ask: bool = True) -> Rest | None:
         """Returns rows to learn from, or to find results for; None at the end.
 
         Args:
             rows: How many are wanted.
-            may_wait: Whether they may be rows that want results, which make a batch of their own.
+            may_ask: Whether they may be rows that want results, which make a batch of their own.
         """
         self._is_asked = False
         with self._lock:
@@ -164,14 +163,14 @@ class RowFeed:
                 return self._ahead.pop()
         found = self._inbox.draw(rows)
         if isinstance(found, Piece):
-            return unpack(found.batch) if is_pickled(found.batch.schema) else found.batch
-        if found is None or not may_wait:
+            return Rest(unpack(found.batch) if is_pickled(found.batch.schema) else found.batch)
+        if found is None or not may_ask:
             return None
         taken = self._inbox.take(found, rows)
         self._batches += 1
         self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
         self._is_asked = True
-        return taken
+        return Rest(taken)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,13 +28,30 @@ def joined(parts: list[Rows]) -> Rows:
     return pa.concat_batches(parts)
 
 
-def split(rows: Rows, most: int) -> tuple[Rows, Rows | None]:
-    """Returns the first rows, at most so many, and the others, if there are others."""
-    if len(rows) <= most:
-        return rows, None
-    if isinstance(rows, list):
-        return rows[:most], rows[most:]
-    return rows.slice(0, most), rows.slice(most)
+class Rest:
+    """Rows of which some have been taken; taking some costs nothing for the others."""
+
+    __slots__ = ("_rows", "_start")
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._start = 0
+
+    def __len__(self) -> int:
+        return len(self._rows) - self._start
+
+    def is_like(self, other: Rows) -> bool:
+        """Tells whether the rows can be put together with others."""
+        return are_alike(self._rows, other)
+
+    def take(self, most: int) -> Rows:
+        """Returns the next rows, at most so many."""
+        start, self._start = self._start, min(len(self._rows), self._start + most)
+        if start == 0 and self._start == len(self._rows):
+            return self._rows
+        if isinstance(self._rows, list):
+            return self._rows[start : self._start]
+        return self._rows.slice(start, self._start - start)
 
 
 def padded(rows: Rows, more: Rows, length: int) -> Rows:
@@ -42,6 +59,6 @@ def padded(rows: Rows, more: Rows, length: int) -> Rows:
     parts = [rows] if len(rows) else []
     missing = length - len(rows)
     while missing > 0:
-        parts.append(split(more, missing)[0])
+        parts.append(Rest(more).take(missing))
         missing -= len(parts[-1])
     return joined(parts)

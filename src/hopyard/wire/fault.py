@@ -59,8 +59,8 @@ def answering(doing: str) -> Iterator[None]:
         yield
     except flight.FlightError:
         raise
-    except (UnknownMethod, InvalidMessage, MessageTooLarge, PeerGone) as error:
-        # about the client, not about the service: a stack trace would tell nothing
+    except HopyardError as error:
+        # about the client, or raised on purpose: a stack trace would tell nothing
         _LOG.warning("could not %s: %s", doing, error)
         raise _failed(error) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- see below
