@@ -223,6 +223,7 @@ class Cluster(Feedable):
         self._conductor.stop(reason)
         self._is_over.wait()
         self._is_told = True
+        self.await_streams()
 
     def fail(self, error: BaseException) -> None:
         """Ends the run now, as FAILED, because of an error, which `wait` raises; nothing happens if it has ended."""

@@ -108,6 +108,11 @@ class Feedable(ABC):
         if self._feeding is not None:
             self._feeding.end(timeout)
 
+    def await_streams(self) -> None:
+        """Returns when the streams of a run that has ended have seen that; a warning names those that do not."""
+        if self._feeding is not None:
+            self._feeding.await_streams()
+
     @property
     @abstractmethod
     def attempt(self) -> int:

@@ -139,6 +139,10 @@ class Feeding:
         nodes = self._fed()
         return not nodes or not all(map(has_enough, nodes))
 
+    def await_streams(self) -> None:
+        """Returns when the streams of a run that has ended have seen that."""
+        self._streams.settle()
+
     def _next_feed(self) -> int:
         self._feeds += 1
         return self._feeds - 1

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1
 STOP_SECONDS = 600.0
+SETTLE_SECONDS = 30.0
 
 
 class Stream(Protocol):
@@ -42,10 +43,11 @@ class Stream(Protocol):
 class StreamFeed:
     """A stream that feeds the nodes of a run; `Cluster.train` returns it, and the driver program goes on.
 
-    Each row is delivered at least once. A micro-batch of a streaming DataFrame that was under way when the driver died, a
-    node failed or the nodes had enough is fed again, as a whole, by the next run with the same checkpoint; within a run
-    none that was fed completely is fed again. If the nodes are started again (``max_restarts``), the
-    new ones get the micro-batch under way from its beginning, and none of the earlier ones.
+    Each row is delivered at least once, that is, put into the memory of a node. A micro-batch of a streaming DataFrame
+    that was under way when the driver died, a node failed or all nodes had enough is fed again, as a whole, by the
+    next run with the same checkpoint; within a run, none that was fed completely is fed again. If the nodes are
+    started again (``max_restarts``), the new ones get the micro-batch under way from its beginning, and none of
+    the earlier ones. The rows of a DStream are fed as they come, and not again.
 
     Args:
         stream: Where the batches come from.
@@ -103,6 +105,10 @@ class StreamFeed:
             raise StillStreaming(self._run.run_id, timeout, self.batches)
         if self._error is not None:
             raise self._error
+
+    def has_ended(self, within_seconds: float) -> bool:
+        """Tells whether the stream has ended within some seconds."""
+        return self._ended.wait(within_seconds)
 
     def start(self) -> None:
         """Begins to watch over the stream."""
@@ -195,6 +201,13 @@ class Streams:
         deadline = None if timeout is None else time.monotonic() + timeout
         for feed in self._feeds:
             feed.stop(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+    def settle(self) -> None:
+        """Gives the streams of a run that has ended the time to see that."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        for feed in self._feeds:
+            if not feed.has_ended(max(0.0, deadline - time.monotonic())):
+                LOG.warning("a stream into run %s has not ended with it", self._run.run_id)
 
     def _open(self, data: Any, order: StreamOrder, gate: Gate) -> Stream:
         if not is_streaming_frame(data):
