@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,3 +211,16 @@ def test_what_cannot_be_fed_is_refused(spark: SparkSession) -> None:
 def wait_for_nothing(ctx: NodeContext) -> None:
     with pytest.raises(NotFed, match="feed=True"):
         ctx.feed()
+
+
+def test_the_example_learns_a_line_and_predicts_with_it(spark: SparkSession) -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "feed.py"))
+    frame = spark.range(5_000).selectExpr("rand(1) * 2 - 1 AS x").selectExpr("x", "3 * x + 1 AS y")
+    with Cluster(example["train"], {"rate": 0.3}, nodes=2, feed=True) as cluster:
+        cluster.train(frame, epochs=5, shuffle_seed=1)
+        lines = cluster.shutdown().values
+    assert all(abs(slope - 3) < 0.2 and abs(offset - 1) < 0.2 for slope, offset in lines)
+    with Cluster(example["predict"], nodes=2, feed=True) as cluster:
+        predicted = cluster.inference(frame, schema="prediction double").collect()
+    assert len(predicted) == 5_000
+    assert max(row.prediction for row in predicted) == pytest.approx(4, abs=0.4)
