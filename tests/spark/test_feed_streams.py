@@ -252,12 +252,13 @@ def test_nodes_that_want_no_more_while_no_rows_come_end_the_stream(folder: Folde
 
 
 def test_a_stop_that_takes_too_long_says_so_and_the_micro_batch_is_fed_all_the_same(folder: Folder) -> None:
-    folder.add(range(2))
+    folder.add([0])
     project = Project.open()
     with Cluster(collect_ids, feed=True) as cluster:
         frame = folder.stream().mapInArrow(HeldRows(project), "id long")
         feed = cluster.train(frame, checkpoint=folder.checkpoint)
         wait_until(lambda: project.exists(UNDER_WAY), "the first micro-batch is under way", SECONDS)
+        folder.add([1])
         with pytest.raises(StillStreaming, match=r"still goes on after 0\.2 s, 0 batches fed so far"):
             feed.stop(0.2)
         with pytest.raises(StillStreaming):
