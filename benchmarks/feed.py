@@ -143,7 +143,9 @@ def measure(names: Sequence[str]) -> Table:
 def enter(resources: contextlib.ExitStack, contestant: Contestant) -> Side:
     """Starts the program of a side, which ends with the resources."""
     folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
-    return resources.enter_context(Side(contestant.python(), contestant.module, folder))
+    side = Side(contestant.python(), contestant.module, folder)
+    resources.enter_context(side)
+    return side
 
 
 def _table(results: Sequence[Result]) -> Table:

@@ -12,7 +12,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def infer(args: argparse.Namespace, ctx: Any) -> None:
     arrivals.leave(Path(args.folder) / str(ctx.executor_id))
 
 
-def make_rows(numbers: Iterator[int]) -> Iterator[Row]:
+def make_rows(numbers: Iterable[int]) -> Iterator[Row]:
     """Yields a row for each number."""
     source = random.Random(0)
     rows = [([source.random() for _ in range(FEATURES)], label % 10) for label in range(DIFFERENT)]
