@@ -11,13 +11,11 @@ def train(rate, ctx):
     import json
 
     slope = offset = 0.0
-    step = 0
-    for arrays in ctx.feed().as_numpy(256):  # batches of 256 rows, as arrays by column
+    for step, arrays in enumerate(ctx.feed().as_numpy(256)):  # batches of 256 rows, as arrays by column
         x, y = arrays["x"], arrays["y"]
         error = slope * x + offset - y
         slope -= rate * (error * x).mean()
         offset -= rate * error.mean()
-        step += 1
         ctx.report(step, loss=float((error * error).mean()))
     ctx.project.put(f"Models/line/{ctx.rank}.json", json.dumps([slope, offset]).encode())
     return slope, offset
