@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 
 NOTICE_SECONDS = 5.0
 PARTITIONS = 4
-ROWS = 70  # of a megabyte each: more than all inboxes hold
+ROWS = 150  # of a megabyte each: two partitions are more than all inboxes and windows hold
 SECONDS = 120
 
 Feed = Callable[[Cluster], Future[tuple[EpochAccount, ...]]]
