@@ -224,3 +224,19 @@ def test_the_example_learns_a_line_and_predicts_with_it(spark: SparkSession) -> 
         predicted = cluster.inference(frame, schema="prediction double").collect()
     assert len(predicted) == 5_000
     assert max(row.prediction for row in predicted) == pytest.approx(4, abs=0.4)
+
+
+def fail_once_after_the_feed(ctx: NodeContext) -> tuple[int, int]:
+    rows = 0
+    feed = ctx.feed()
+    while len(batch := feed.next_batch(100)):
+        rows += len(batch)
+    if ctx.attempt == 0:
+        raise ArithmeticError("could not export the model")
+    return ctx.attempt, rows
+
+
+def test_nodes_that_start_again_after_the_feed_do_not_wait_for_rows(spark: SparkSession) -> None:
+    with Cluster(fail_once_after_the_feed, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(spark.range(500))
+        assert cluster.shutdown(timeout=60).values == ((1, 0), (1, 0))

@@ -27,8 +27,8 @@ class ReplayJob:
     def start(self) -> None:
         """Begins."""
         message: dict[str, Any] = {"epochs": [self._epochs.start, self._epochs.stop], "seed": self._seed}
-        for node in self._nodes:
-            ask_node(node, REPLAY, message)
+        # a node that cannot be told reads nothing, and is not waited for
+        self._busy = [node for node in self._nodes if ask_node(node, REPLAY, message) is not None]
 
     def wait(self, seconds: float) -> bool:
         """Tells whether all nodes are done, after some seconds."""

@@ -193,8 +193,9 @@ class Cluster(Feedable):
         with self._view.showing(self.nodes, str(run.id)):
             try:
                 began = time.monotonic()
+                attempt = self.attempt
                 self.end_feeding(timeout)
-                self._join(timeout, began)
+                self._join(timeout, began, attempt)
             except StillRunning:
                 raise
             except BaseException:
@@ -283,12 +284,15 @@ class Cluster(Feedable):
             raise NotStarted(self._name)
         return self._run
 
-    def _join(self, timeout: float | None, began: float) -> None:
+    def _join(self, timeout: float | None, began: float, attempt: int) -> None:
         deadline = float("inf") if timeout is None else began + timeout
         while not self._is_over.wait(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 assert timeout is not None
                 raise StillRunning(self.run_id, timeout)
+            if self.attempt != attempt:  # nodes that were started again have not been told of the end
+                attempt = self.attempt
+                self.end_feeding()
 
     def _conduct(self) -> None:
         assert self._conductor is not None

@@ -179,7 +179,18 @@ class Feeding:
         if self._run.has_ended():
             return
         for node in self._wait_for_nodes():
-            ask_node(node, END, {})
+            self._tell_end(node)
+
+    def _tell_end(self, node: FeedNode) -> None:
+        """Tells a node that nothing more will come, as long as it runs: it would wait for ever otherwise."""
+        deadline = time.monotonic() + ANNOUNCE_SECONDS
+        while ask_node(node, END, {}) is None:
+            status = self._run.nodes()[node.rank]
+            if self._run.has_ended(LOOK_SECONDS) or status.phase is not Phase.RUNNING:
+                return  # how it ended is told elsewhere
+            if time.monotonic() > deadline:
+                who = f"node {node.rank} on {node.host}"
+                raise FeedJobFailed(f"{who} could not be told of the end for {ANNOUNCE_SECONDS:g} s")
 
     def _begin(self, nodes: Sequence[FeedNode], feed: int, *, keeps: bool) -> None:
         """Tells the nodes who is fed, and whether to keep what comes for later epochs."""
