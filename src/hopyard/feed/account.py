@@ -24,6 +24,7 @@ class EpochAccount:
         is_whole: Whether all rows were computed.
         is_replayed: Whether the nodes read the rows of an earlier epoch again.
         seconds: How long it took.
+        attempt: How often the nodes that got the rows had been started again.
     """
 
     epoch: int
@@ -35,6 +36,7 @@ class EpochAccount:
     is_whole: bool = True
     is_replayed: bool = False
     seconds: float = 0.0
+    attempt: int = 0
 
     @classmethod
     def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
@@ -73,6 +75,7 @@ class EpochAccount:
             "is_whole": self.is_whole,
             "is_replayed": self.is_replayed,
             "seconds": self.seconds,
+            "attempt": self.attempt,
         }
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from hopyard.errors import PeerGone
+from hopyard.feed.handover import Taker
 from hopyard.feed.inbox import Inbox, Taken
-from hopyard.feed.pieces import Piece
 from hopyard.wire import BatchReader
 
 LOG = logging.getLogger(__name__)
@@ -21,7 +21,8 @@ class Answers:
 
     Args:
         inbox: Where the rows wait for the function.
-        batches: The rows.
+        batches: The rows, or what stands for them.
+        taker: Knows which rows.
         name: What they are called in errors.
         seconds: How long the function may take for the next results.
 
@@ -30,8 +31,9 @@ class Answers:
         NotFed: The function has ended its feed.
     """
 
-    def __init__(self, inbox: Inbox, batches: BatchReader, name: str, seconds: float) -> None:
+    def __init__(self, inbox: Inbox, batches: BatchReader, taker: Taker, name: str, seconds: float) -> None:
         self._inbox = inbox
+        self._taker = taker
         self._seconds = seconds
         self._inquiry = inbox.inquire(name)
         threading.Thread(target=self._ask, args=(batches,), name=f"hopyard-infer-{name}", daemon=True).start()
@@ -57,7 +59,7 @@ class Answers:
     def _ask(self, batches: BatchReader) -> None:
         try:
             for item in batches.tagged():
-                if self._inbox.ask(self._inquiry, Piece.of(item.batch, item.tag)) is not Taken.KEPT:
+                if self._inbox.ask(self._inquiry, self._taker.piece(item)) is not Taken.KEPT:
                     return
             self._inbox.complete(self._inquiry)
         except PeerGone as error:  # a task that was killed, or wants no more results

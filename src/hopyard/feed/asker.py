@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hopyard.errors import NotFed, PeerGone
-from hopyard.feed.feeder import STREAM_SECONDS
+from hopyard.feed.handover import Giver
+from hopyard.feed.link import STREAM_SECONDS
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.service import infer_stream
-from hopyard.wire import Tagged, WireClient
+from hopyard.feed.shelf import shared_shelf
+from hopyard.wire import WireClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,17 @@ def ask(
     first = next(remaining, None)
     if first is None:
         return
-    node = plan.node(partition, socket.gethostname() if host is None else host)
-    items = (Tagged(piece.batch, piece.tag) for piece in itertools.chain([first], remaining))
-    with WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
+    here = socket.gethostname() if host is None else host
+    node = plan.node(partition, here)
+    with (
+        shared_shelf(is_near=node.host == here) as shelf,
+        WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client,
+    ):
         try:
-            with client.exchange(infer_stream(partition, plan.seconds), first.batch.schema, items) as answers:
+            giver = Giver(client, shelf)
+            items = map(giver.item, itertools.chain([first], remaining))
+            stream = infer_stream(partition, plan.seconds, giver.shelf)
+            with client.exchange(stream, first.batch.schema, items) as answers:
                 yield from answers
         except PeerGone as error:
             reason = (

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-import queue
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hopyard.errors import PeerGone, Superseded, WireTimeout
+from hopyard.errors import Superseded
 from hopyard.feed.inbox import Taken
 from hopyard.feed.ledger import Share
+from hopyard.feed.link import Link
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges
-from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
-from hopyard.feed.service import CLAIM, OPEN, train_stream
-from hopyard.wire import Tagged, WireClient
+from hopyard.feed.remote import FeedNode, ask_node
+from hopyard.feed.service import CLAIM, OPEN
+from hopyard.feed.shelf import Shelf, shared_shelf
 
-LOG = logging.getLogger(__name__)
-STREAM_SECONDS = 7 * 24 * 3600.0
-WINDOW_PIECES = 4
 RELUCTANCE_SECONDS = 0.05
 JOIN_SECONDS = 5.0
-LEAD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,110 +79,15 @@ class PartitionReport:
         return {**asdict(self), "sent": {str(rank): rows for rank, rows in self.sent.items()}}
 
 
-class Link:
-    """The way to one node: a thread that sends it pieces and hears which of them it took.
-
-    What is not yet confirmed is kept, and can be sent to another node if this one ends.
-    """
-
-    def __init__(self, node: FeedNode, *, stream: str, changed: threading.Condition, lead_bytes: int) -> None:
-        self.node = node
-        self.is_near = lead_bytes > 0
-        self.taken_rows = 0
-        self.ended: Taken | None = None
-        self.error: BaseException | None = None
-        self._stream = stream
-        self._changed = changed
-        self._lead_bytes = lead_bytes
-        self._sent_bytes = 0
-        self._unconfirmed: deque[Piece] = deque()
-        self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=f"hopyard-feed-{node.rank}", daemon=True)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether another piece can be sent; the caller holds the lock."""
-        return self.ended is None and len(self._unconfirmed) < WINDOW_PIECES
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether the node has still to confirm something; the caller holds the lock."""
-        return bool(self._unconfirmed)
-
-    @property
-    def debt(self) -> int:
-        """By how much this link is ahead of others; a near node may be ahead of a far one."""
-        return self._sent_bytes - self._lead_bytes
-
-    def send(self, piece: Piece) -> None:
-        """Sends a piece; the caller holds the lock."""
-        if not self._sent_bytes:
-            self._thread.start()
-        self._sent_bytes += max(1, piece.batch.nbytes)
-        self._unconfirmed.append(piece)
-        self._queue.put(piece)
-
-    def unconfirmed(self) -> list[Piece]:
-        """Returns what a node that has ended did not take, and forgets it; the caller holds the lock."""
-        pieces = list(self._unconfirmed)
-        self._unconfirmed.clear()
-        return pieces
-
-    def close(self) -> None:
-        """Ends the stream."""
-        self._queue.put(None)
-
-    def join(self, seconds: float) -> None:
-        """Waits for the thread, if there is one; it is a daemon, and may be left to itself."""
-        if self._sent_bytes:
-            self._thread.join(seconds)
-
-    def _run(self) -> None:
-        ended = Taken.STOPPED
-        try:
-            ended = self._converse()
-        except (PeerGone, WireTimeout) as error:  # the driver knows whether the node has failed
-            LOG.info("node %d takes no more pieces: %s", self.node.rank, error)
-        except BaseException as error:  # noqa: BLE001  the edge of a thread: the task raises it
-            self.error = error
-        with self._changed:
-            self.ended = ended
-            self._changed.notify_all()
-
-    def _converse(self) -> Taken:
-        first = self._queue.get()
-        assert first is not None
-        with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
-            answers = client.exchange(self._stream, first.batch.schema, self._items(first))
-            for item in answers.tagged():
-                taken = Taken(item.tag.decode())
-                if taken is not Taken.KEPT:
-                    return taken
-                with self._changed:
-                    self.taken_rows += self._unconfirmed.popleft().rows
-                    self._changed.notify_all()
-        return Taken.KEPT
-
-    def _items(self, piece: Piece | None) -> Iterator[Tagged]:
-        while piece is not None:
-            yield Tagged(piece.batch, piece.tag)
-            piece = self._queue.get()
-
-
 class Pour:
     """One partition on its way into the nodes: each piece goes to a node that has room and got the least."""
 
-    def __init__(self, plan: FeedPlan, share: Share, attempt: int, host: str) -> None:
+    def __init__(self, plan: FeedPlan, share: Share, attempt: int, *, host: str, shelf: Shelf | None) -> None:
         self._attempt = attempt
         self._partition = share.partition
         self._changed = threading.Condition()
         self._links = [
-            Link(
-                node,
-                stream=train_stream(share, attempt),
-                changed=self._changed,
-                lead_bytes=LEAD_BYTES if node.host == host else 0,
-            )
+            Link(node, share, attempt, changed=self._changed, is_near=node.host == host, shelf=shelf)
             for node in plan.by_distance(share.partition, host)
         ]
         self._goes_far = False
@@ -282,9 +181,11 @@ def feed_partition(
     """
     share = Share(plan.feed, plan.epoch, partition)
     done = _taken_before(plan, share, attempt)
-    pour = Pour(plan, share, attempt, socket.gethostname() if host is None else host)
+    here = socket.gethostname() if host is None else host
     counted = _Counted(cut(done))
-    is_whole = pour.run(counted)
+    with shared_shelf(is_near=any(node.host == here for node in plan.nodes)) as shelf:
+        pour = Pour(plan, share, attempt, host=here, shelf=shelf)
+        is_whole = pour.run(counted)
     sent = pour.taken
     return PartitionReport(
         partition=partition,

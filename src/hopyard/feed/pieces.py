@@ -23,6 +23,7 @@ PICKLED_SCHEMA = pa.schema(
     [pa.field("rows", pa.large_binary(), nullable=False)], metadata={ENCODING: PICKLED}
 )
 _TAG = struct.Struct("<QQ")
+TAG_BYTES = _TAG.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,8 @@ def cut_batches(
     done = without or Ranges()
     offset = 0
     for batch in batches:
-        step = _rows_for(piece_bytes, batch.nbytes, batch.num_rows)
+        # pieces that are all about as big: none of a few rows that are left over
+        step = -(-batch.num_rows // max(1, round(batch.nbytes / piece_bytes)))
         for start, stop in done.missing(offset, offset + batch.num_rows):
             for first in range(start, stop, step):
                 rows = min(step, stop - first)

@@ -56,6 +56,10 @@ class ReplayJob:
             return None
         return {rank: rows[place] for rank, rows in self._rows.items()}
 
+    def finished(self) -> list[int]:
+        """Returns the ranks of the nodes that have come through all epochs."""
+        return [rank for rank, rows in self._rows.items() if len(rows) == len(self._epochs)]
+
     def _is_done(self, node: FeedNode) -> bool:
         answer = ask_node(node, PROGRESS, {})
         if answer is None:

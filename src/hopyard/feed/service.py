@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from hopyard.errors import PeerGone, UnknownMethod
 from hopyard.feed.answers import Answers
+from hopyard.feed.handover import NO_SHELF, REACH, Taker, can_reach
 from hopyard.feed.in_step import AGREE, LEAVE, Company, Round
 from hopyard.feed.inbox import Inbox, Taken
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.ledger import Share
-from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import FeedNode
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
@@ -33,14 +33,14 @@ INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.array([], pa.null())})
 
 
-def train_stream(share: Share, attempt: int) -> str:
+def train_stream(share: Share, attempt: int, shelf: str = NO_SHELF) -> str:
     """Returns the name of the stream into which an attempt pours a share."""
-    return "/".join((TRAIN, *map(str, share), str(attempt)))
+    return "/".join((TRAIN, *map(str, share), str(attempt), shelf))
 
 
-def infer_stream(partition: int, seconds: float) -> str:
+def infer_stream(partition: int, seconds: float, shelf: str = NO_SHELF) -> str:
     """Returns the name of the stream into which the rows of a partition are poured, and out of which results come."""
-    return f"{INFER}/{partition}/{seconds}"
+    return f"{INFER}/{partition}/{seconds}/{shelf}"
 
 
 class Confirmations:
@@ -80,6 +80,7 @@ class FeedService(Service):
             PROGRESS: self._progress,
             AGREE: self._agree,
             LEAVE: self._leave,
+            REACH: self._reach,
         }
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -90,19 +91,20 @@ class FeedService(Service):
 
     def exchange(self, stream: str, batches: BatchReader) -> Batches:
         """Takes in what a feeder pours, as long as there is room and the node wants it; confirms each piece."""
-        kind, *numbers = stream.split("/")
+        kind, *numbers, shelf = stream.split("/")
         if kind == TRAIN:
             feed, epoch, partition, attempt = map(int, numbers)
-            return Confirmations(self._take(batches, Share(feed, epoch, partition), attempt))
+            return Confirmations(self._take(batches, shelf, Share(feed, epoch, partition), attempt))
         if kind == INFER:
             partition, seconds = int(numbers[0]), float(numbers[1])
-            return Answers(self._inbox, batches, f"partition {partition}", seconds)
+            return Answers(self._inbox, batches, Taker(shelf), f"partition {partition}", seconds)
         raise UnknownMethod(stream)
 
-    def _take(self, batches: BatchReader, share: Share, attempt: int) -> Iterator[Tagged]:
+    def _take(self, batches: BatchReader, shelf: str, share: Share, attempt: int) -> Iterator[Tagged]:
         try:
+            taker = Taker(shelf)
             for item in batches.tagged():
-                piece = Piece.of(item.batch, item.tag)
+                piece = taker.piece(item)
                 taken = self._inbox.put(piece, share, attempt)
                 if taken is Taken.KEPT:
                     self._keeping.append(share.feed, piece)
@@ -138,6 +140,9 @@ class FeedService(Service):
     def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
         self._round.leave(message)
         return {}
+
+    def _reach(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return {"is_reached": can_reach(message["shelf"])}
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
         earlier = self._inbox.open(_share(message), message["attempt"])

@@ -11,6 +11,7 @@ from hopyard.cluster.spark_job import summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class FrameSource:
 
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
-        reports = self.frame.mapInArrow(FeedFrame(plan=plan), REPORT_SCHEMA)
+        frame, form = with_raw_arrays(in_small_batches(self.frame, plan.piece_bytes))
+        reports = frame.mapInArrow(FeedFrame(plan=plan, form=form), REPORT_SCHEMA)
         return [parse_report(row.report) for row in reports.collect()]
 
     def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame:
@@ -67,7 +69,8 @@ class FrameSource:
         from pyspark.sql.types import StructType
 
         columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
-        return self.frame.mapInArrow(AskFrame(plan=plan, schema=to_arrow_schema(columns)), columns)
+        frame, form = with_raw_arrays(self.frame)
+        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=to_arrow_schema(columns)), columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from hopyard.feed.asker import AskPlan, ask
 from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.raw_arrays import FrameForm
 from hopyard.feed.results import decode, to_schema
 
 REPORT_SCHEMA = "report string"
@@ -23,10 +24,12 @@ class FeedFrame:
     """Feeds a partition of a DataFrame; for ``mapInArrow``."""
 
     plan: FeedPlan
+    form: FrameForm
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields one batch with the report."""
-        yield pa.record_batch({"report": [_feed(self.plan, batches, are_objects=False)]})
+        report = _feed(self.plan, self.form.restored(batches), are_objects=False)
+        yield pa.record_batch({"report": [report]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +48,12 @@ class AskFrame:
     """Gets results for a partition of a DataFrame; for ``mapInArrow``."""
 
     plan: AskPlan
+    form: FrameForm
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the results in the columns of the schema."""
-        pieces = cut_batches(batches, piece_bytes=self.plan.piece_bytes)
+        pieces = cut_batches(self.form.restored(batches), piece_bytes=self.plan.piece_bytes)
         for results in ask(self.plan, _task()[0], pieces):
             yield to_schema(results, self.schema)
 

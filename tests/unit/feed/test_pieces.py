@@ -20,9 +20,9 @@ def numbers(pieces: list[Piece]) -> list[int]:
     return [number for piece in pieces for number in piece.batch.column("x").to_pylist()]
 
 
-def test_a_partition_is_cut_into_pieces_of_about_a_size() -> None:
+def test_the_batches_of_a_partition_are_cut_into_even_pieces_of_about_a_size() -> None:
     pieces = list(cut_batches([batch(0, 100), batch(100, 30)], piece_bytes=8 * 40))
-    assert [(piece.start, piece.rows) for piece in pieces] == [(0, 40), (40, 40), (80, 20), (100, 30)]
+    assert [(piece.start, piece.rows) for piece in pieces] == [(0, 50), (50, 50), (100, 30)]
     assert numbers(pieces) == list(range(130))
 
 

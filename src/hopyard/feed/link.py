@@ -1,0 +1,134 @@
+"""The way from a feeder to one node."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import deque
+from collections.abc import Iterator
+
+from hopyard.errors import PeerGone, WireTimeout
+from hopyard.feed.handover import Giver
+from hopyard.feed.inbox import Taken
+from hopyard.feed.ledger import Share
+from hopyard.feed.pieces import Piece
+from hopyard.feed.remote import CALL_SECONDS, FeedNode
+from hopyard.feed.service import train_stream
+from hopyard.feed.shelf import Shelf
+from hopyard.wire import WireClient
+
+LOG = logging.getLogger(__name__)
+STREAM_SECONDS = 7 * 24 * 3600.0
+WINDOW_PIECES = 4
+LEAD_BYTES = 32 << 20
+
+
+class Link:
+    """The way to one node: a thread that sends it pieces and hears which of them it took.
+
+    What is not yet confirmed is kept, and can be sent to another node if this one ends.
+
+    Args:
+        node: The node.
+        share: What is brought to it.
+        attempt: Who brings it.
+        changed: Tells those who wait that something has changed.
+        is_near: Whether the node is on this host.
+        shelf: What may be shared with it then.
+    """
+
+    def __init__(
+        self,
+        node: FeedNode,
+        share: Share,
+        attempt: int,
+        *,
+        changed: threading.Condition,
+        is_near: bool,
+        shelf: Shelf | None,
+    ) -> None:
+        self.node = node
+        self.is_near = is_near
+        self.taken_rows = 0
+        self.ended: Taken | None = None
+        self.error: BaseException | None = None
+        self._share = share
+        self._attempt = attempt
+        self._changed = changed
+        self._shelf = shelf if is_near else None
+        self._sent_bytes = 0
+        self._unconfirmed: deque[Piece] = deque()
+        self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=f"hopyard-feed-{node.rank}", daemon=True)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another piece can be sent; the caller holds the lock."""
+        return self.ended is None and len(self._unconfirmed) < WINDOW_PIECES
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the node has still to confirm something; the caller holds the lock."""
+        return bool(self._unconfirmed)
+
+    @property
+    def debt(self) -> int:
+        """By how much this link is ahead of others; a near node may be ahead of a far one."""
+        return self._sent_bytes - (LEAD_BYTES if self.is_near else 0)
+
+    def send(self, piece: Piece) -> None:
+        """Sends a piece; the caller holds the lock."""
+        if not self._sent_bytes:
+            self._thread.start()
+        self._sent_bytes += max(1, piece.batch.nbytes)
+        self._unconfirmed.append(piece)
+        self._queue.put(piece)
+
+    def unconfirmed(self) -> list[Piece]:
+        """Returns what a node that has ended did not take, and forgets it; the caller holds the lock."""
+        pieces = list(self._unconfirmed)
+        self._unconfirmed.clear()
+        return pieces
+
+    def close(self) -> None:
+        """Ends the stream."""
+        self._queue.put(None)
+
+    def join(self, seconds: float) -> None:
+        """Waits for the thread, if there is one; it is a daemon, and may be left to itself."""
+        if self._sent_bytes:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        ended = Taken.STOPPED
+        try:
+            ended = self._converse()
+        except (PeerGone, WireTimeout) as error:  # the driver knows whether the node has failed
+            LOG.info("node %d takes no more pieces: %s", self.node.rank, error)
+        except BaseException as error:  # noqa: BLE001  the edge of a thread: the task raises it
+            self.error = error
+        with self._changed:
+            self.ended = ended
+            self._changed.notify_all()
+
+    def _converse(self) -> Taken:
+        first = self._queue.get()
+        assert first is not None
+        with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
+            giver = Giver(client, self._shelf)
+            stream = train_stream(self._share, self._attempt, giver.shelf)
+            answers = client.exchange(stream, first.batch.schema, map(giver.item, self._pieces(first)))
+            for item in answers.tagged():
+                taken = Taken(item.tag.decode())
+                if taken is not Taken.KEPT:
+                    return taken
+                with self._changed:
+                    self.taken_rows += self._unconfirmed.popleft().rows
+                    self._changed.notify_all()
+        return Taken.KEPT
+
+    def _pieces(self, piece: Piece | None) -> Iterator[Piece]:
+        while piece is not None:
+            yield piece
+            piece = self._queue.get()
