@@ -605,6 +605,17 @@ class Superseded(HopyardError, RuntimeError):
         return f"attempt {self.attempt} to feed partition {self.partition} was given up for a later one."
 
 
+class NodesReplaced(HopyardError, RuntimeError):
+    """Nodes that were being fed have been started again, and know nothing of what their predecessors got."""
+
+    def __init__(self, attempt: int) -> None:
+        super().__init__(attempt)
+        self.attempt = attempt
+
+    def __str__(self) -> str:
+        return f"the nodes were started again, attempt {self.attempt}."
+
+
 class FeedStalled(HopyardError, TimeoutError):
     """Rows wait to be consumed, and no node consumes any."""
 

@@ -29,6 +29,7 @@ from hopyard.training.feed_record import FeedRecord
 from hopyard.training.feedable import Feedable
 from hopyard.training.options import RunOptions, TrainSpec
 from hopyard.training.result import RunResult
+from hopyard.training.standing import Standing
 from hopyard.training.view import View
 
 LOG = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ class Cluster(Feedable):
         self._is_over = threading.Event()
         self._is_told = False
         self._resources = ExitStack()
-        self._feed_token = secrets.token_urlsafe() if self._spec.feed else ""
+        self._feed_secret = secrets.token_urlsafe() if self._spec.feed else ""
         self._values: tuple[Any, ...] = ()
         self._error: BaseException | None = None
         self._failure: BaseException | None = None
@@ -159,6 +160,11 @@ class Cluster(Feedable):
         """Returns how the nodes are doing right now, in rank order."""
         assert self._started
         return self._conductor.status() if self._conductor is not None else ()
+
+    def standing(self) -> Standing:
+        """Returns the same, and which attempt these nodes belong to."""
+        assert self._started
+        return self._conductor.standing() if self._conductor is not None else Standing()
 
     def ready(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
@@ -266,7 +272,7 @@ class Cluster(Feedable):
                 backend=where,
                 project=self._project,
                 payload=self._payload,
-                feed_token=self._feed_token,
+                feed_secret=self._feed_secret,
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
@@ -275,7 +281,7 @@ class Cluster(Feedable):
             self._conductor = conductor
             if self._spec.feed:
                 ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
-                self.prepare_feeding(self._feed_token, ranks, FeedRecord(self._project, run))
+                self.prepare_feeding(self._feed_secret, ranks, FeedRecord(self._project, run))
             self._resources = resources.pop_all()
 
     @property
@@ -292,7 +298,7 @@ class Cluster(Feedable):
                 raise StillRunning(self.run_id, timeout)
             if self.attempt != attempt:  # nodes that were started again have not been told of the end
                 attempt = self.attempt
-                self.end_feeding()
+                self.end_feeding(None if timeout is None else deadline - time.monotonic())
 
     def _conduct(self) -> None:
         assert self._conductor is not None

@@ -18,6 +18,7 @@ from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
 from hopyard.training.options import TrainSpec
+from hopyard.training.standing import Standing, feed_token
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.2
@@ -35,7 +36,7 @@ class Score:
     backend: Backend
     project: Project
     payload: bytes
-    feed_token: str = ""
+    feed_secret: str = ""
     companions: tuple[Companion, ...] = ()
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
@@ -56,10 +57,18 @@ class Score:
                 tf_config=self.spec.tf_config,
                 streams=self.spec.stream_logs,
                 companions=self.companions,
-                feed_token=self.feed_token,
+                feed_token=feed_token(self.feed_secret, attempt),
             )
             for node in self.spec.plan.nodes
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Playing:
+    """The nodes that were started last: number and group in one, since other threads look at both."""
+
+    attempt: int
+    group: Group
 
 
 class Conductor:
@@ -93,15 +102,14 @@ class Conductor:
             address=score.spec.driver_address,
             ports=score.spec.driver_ports,
         )
-        self._attempt = 0
         self._port_races = 0
         self._stop_reason: str | None = None
-        self._group: Group | None = None
+        self._playing: _Playing | None = None
         self._look = threading.Event()
 
     def begin(self) -> None:
         """Starts the nodes for the first time; what this raises is the caller's to handle."""
-        self._group = self._start()
+        self._playing = self._start(0)
 
     def run(self) -> tuple[Any, ...]:
         """Returns the nodes' values once all has ended and is on record.
@@ -111,9 +119,9 @@ class Conductor:
             RunStopped: `stop` was called.
             HopyardError: Whatever else ended the run.
         """
-        assert self._group is not None
+        assert self._playing is not None
         while True:
-            end = self._wait(self._group)
+            end = self._wait(self._playing.group)
             failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
             if failed is None:
                 values = tuple(outcome.result() for outcome in end.outcomes)
@@ -121,10 +129,10 @@ class Conductor:
                 return values
             if not self._may_restart(failed):
                 raise failed
-            self._attempt += 1
-            LOG.warning("attempt %d of run %s begins: %s", self._attempt, self._run.id, _first_line(failed))
-            self._run.restarted(self._attempt, _first_line(failed))
-            self._group = self._start()
+            attempt = self._playing.attempt + 1
+            LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
+            self._run.restarted(attempt, _first_line(failed))
+            self._playing = self._start(attempt)
 
     def stop(self, reason: str) -> None:
         """Asks for the end; `run` raises once the nodes are gone."""
@@ -135,20 +143,28 @@ class Conductor:
     def grant(self, grace_seconds: float) -> None:
         """Changes how long the evaluator has to end by itself once the training is done."""
         self._options = replace(self._options, patience=replace(self._options.patience, grace=grace_seconds))
-        if self._group is not None:
-            self._group.grant(grace_seconds)
+        if self._playing is not None:
+            self._playing.group.grant(grace_seconds)
 
     @property
     def attempt(self) -> int:
         """How often the nodes were started again."""
-        return self._attempt
+        return 0 if self._playing is None else self._playing.attempt
 
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
-        return () if self._group is None else self._group.status()
+        return self.standing().nodes
 
-    def _start(self) -> Group:
-        return self._score.backend.start(self._score.tasks(self._run, self._attempt), self._options)
+    def standing(self) -> Standing:
+        """Returns how the nodes are doing, and which nodes these are."""
+        playing = self._playing
+        if playing is None:
+            return Standing()
+        return Standing(attempt=playing.attempt, nodes=playing.group.status())
+
+    def _start(self, attempt: int) -> _Playing:
+        tasks = self._score.tasks(self._run, attempt)
+        return _Playing(attempt, self._score.backend.start(tasks, self._options))
 
     def _wait(self, group: Group) -> GroupEnd:
         while True:
@@ -179,7 +195,7 @@ class Conductor:
         if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
             self._port_races += 1  # nobody's fault: the next attempt has other ports
             return True
-        return self._attempt - self._port_races < self._score.spec.max_restarts
+        return self.attempt - self._port_races < self._score.spec.max_restarts
 
 
 def _with_culprit(end: GroupEnd) -> GroupEnd:

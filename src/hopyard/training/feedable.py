@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.errors import NotFed
+from hopyard.training.standing import Standing
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -90,14 +91,14 @@ class Feedable(ABC):
 
     def prepare_feeding(
         self,
-        token: str,
+        secret: str,
         ranks: Sequence[int],
         keep: Callable[[int, EpochAccount, Sequence[PartitionReport]], None],
     ) -> None:
         """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`."""
         from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
 
-        self._feeding = Feeding(self, token=token, ranks=ranks, keep=keep)
+        self._feeding = Feeding(self, secret=secret, ranks=ranks, keep=keep)
 
     def end_feeding(self, timeout: float | None = None) -> None:
         """Ends the streams, and tells the nodes that nothing more will come.
@@ -113,11 +114,6 @@ class Feedable(ABC):
         if self._feeding is not None:
             self._feeding.await_streams()
 
-    @property
-    @abstractmethod
-    def attempt(self) -> int:
-        """How often the nodes were started again, with ``max_restarts``."""
-
     @abstractmethod
     def has_ended(self, within_seconds: float = 0.0) -> bool:
         """Tells whether the run has ended, well or not; `wait` then returns or raises at once."""
@@ -125,6 +121,10 @@ class Feedable(ABC):
     @abstractmethod
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
+
+    @abstractmethod
+    def standing(self) -> Standing:
+        """Returns the same, and which attempt these nodes belong to."""
 
     @property
     @abstractmethod

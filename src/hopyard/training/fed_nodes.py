@@ -1,0 +1,158 @@
+"""The nodes that are fed, as the driver knows them: who is there, who has ended, and whether others took their place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
+from hopyard.feed.feed_state import ADDRESS
+from hopyard.feed.remote import FeedNode, ask_node
+from hopyard.training.feed_watch import has_enough, has_failed
+from hopyard.training.standing import Standing, feed_token
+from hopyard.wire import Endpoint, Json
+
+if TYPE_CHECKING:
+    from hopyard.training.feedable import Feedable
+
+LOOK_SECONDS = 0.05
+VERDICT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Nodes that can be fed, all of one attempt; none if the run has ended well."""
+
+    attempt: int
+    nodes: tuple[FeedNode, ...] = ()
+
+    def ask(self, method: str, message: Mapping[str, Json]) -> dict[int, dict[str, Any]]:
+        """Returns the answers of the nodes, by rank; a node that has ended gives none."""
+        asked = {node.rank: answer_of(node, method, message) for node in self.nodes}
+        return {rank: answer for rank, answer in asked.items() if answer is not None}
+
+    def silent(self, answers: Collection[int]) -> list[int]:
+        """Returns the ranks that are not among those which have answered."""
+        return [node.rank for node in self.nodes if node.rank not in answers]
+
+
+def answer_of(node: FeedNode, method: str, message: Mapping[str, Json]) -> dict[str, Any] | None:
+    """Returns the answer of a node; None if there is none: why is known when the driver has heard of it."""
+    try:
+        return ask_node(node, method, message)
+    except WireTimeout:
+        return None
+
+
+class FedNodes:
+    """The nodes of a run that are fed.
+
+    Args:
+        run: The run.
+        secret: What the tokens of its nodes are made of.
+        ranks: The nodes that are fed.
+    """
+
+    def __init__(self, run: Feedable, *, secret: str, ranks: Sequence[int]) -> None:
+        self._run = run
+        self._secret = secret
+        self._ranks = frozenset(ranks)
+
+    def look(self) -> Standing:
+        """Returns how they are doing right now."""
+        standing = self._run.standing()
+        nodes = tuple(node for node in standing.nodes if node.rank in self._ranks)
+        return Standing(attempt=standing.attempt, nodes=nodes)
+
+    def team(self, standing: Standing) -> Team:
+        """Returns those that can be fed."""
+        nodes = [self._node(node, standing.attempt) for node in standing.nodes if _can_be_fed(node)]
+        return Team(attempt=standing.attempt, nodes=tuple(nodes))
+
+    def gather(self, seconds: float) -> Team:
+        """Returns the nodes once all of them can be fed, or have returned; those that are started again are waited for.
+
+        Args:
+            seconds: How long nodes that run may take.
+
+        Raises:
+            NotFed: Some of them took longer.
+            HopyardError: What ended the run.
+        """
+        deadline = time.monotonic() + seconds
+        while not self._run.has_ended(LOOK_SECONDS):
+            now = self.look()
+            absent = [
+                node for node in now.nodes if not _can_be_fed(node) and node.phase is not Phase.FINISHED
+            ]
+            if now.nodes and not absent:
+                return self.team(now)
+            if any(node.phase is not Phase.RUNNING or has_failed(node) for node in absent):
+                deadline = time.monotonic() + seconds  # their start, or their end, has a deadline of its own
+            elif time.monotonic() > deadline:
+                who = ", ".join(f"node {node.rank} on {node.host}" for node in absent)
+                reason = (
+                    f"{seconds:g} s after their start (feed_timeout), these take no rows (ctx.feed()): {who}"
+                )
+                raise NotFed("a feed", reason)
+        self.check_run()
+        return Team(attempt=self.look().attempt)
+
+    def await_verdict(self, attempt: int, ranks: Collection[int] | None = None) -> None:
+        """Waits until it is known why nodes take no rows; returns if they have had enough.
+
+        Args:
+            attempt: Whose nodes.
+            ranks: Which of them; all by default.
+
+        Raises:
+            NodesReplaced: One has failed, and they were started again.
+            FeedJobFailed: They have neither had enough nor failed.
+            HopyardError: What ended the run.
+        """
+        deadline = time.monotonic() + VERDICT_SECONDS
+        while not self._run.has_ended():
+            now = self.look()
+            if now.attempt != attempt:
+                raise NodesReplaced(now.attempt)
+            if any(map(has_failed, now.nodes)):
+                deadline = (
+                    time.monotonic() + VERDICT_SECONDS
+                )  # the end of the others has deadlines of its own
+            elif all(has_enough(node) for node in now.nodes if ranks is None or node.rank in ranks):
+                return
+            elif time.monotonic() > deadline:
+                raise FeedJobFailed(f"no node took the rows, and none has failed for {VERDICT_SECONDS:g} s")
+            self._run.has_ended(LOOK_SECONDS)
+        self.check_run()
+        if self.look().attempt != attempt:
+            raise NodesReplaced(self.look().attempt)
+
+    def check(self, attempt: int) -> None:
+        """Raises what became of the nodes of an attempt, if one of them has failed; as `await_verdict`."""
+        now = self.look()
+        if now.attempt != attempt or self._run.has_ended() or any(map(has_failed, now.nodes)):
+            self.await_verdict(attempt)
+
+    def is_wanted(self) -> bool:
+        """Tells whether a node is left that takes rows, or will."""
+        nodes = self.look().nodes
+        return not nodes or not all(map(has_enough, nodes))
+
+    def check_run(self) -> None:
+        """Raises what ended the run, if it has ended and something did."""
+        error = self._run.failure()
+        if error is not None:
+            raise error
+
+    def _node(self, node: NodeStatus, attempt: int) -> FeedNode:
+        host, _, port = node.notes[ADDRESS].rpartition(":")
+        endpoint = Endpoint(host=host, port=int(port), token=feed_token(self._secret, attempt))
+        return FeedNode(rank=node.rank, host=node.host, endpoint=endpoint)
+
+
+def _can_be_fed(node: NodeStatus) -> bool:
+    return node.phase is Phase.RUNNING and ADDRESS in node.notes and not has_failed(node)

@@ -1,0 +1,221 @@
+"""What becomes of a feed when its nodes are killed and started again: on real processes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from hopyard import Cluster, NodeContext, Project
+from hopyard.errors import NodeFailed
+from hopyard.feed.account import EpochAccount
+from hopyard.feed.feed_state import FeedState
+from hopyard.testing.watching import WORD, say_the_word, sign_in, signed_in, wait_until
+from hopyard.tracking import RunReader, RunState
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from hopyard.tracking import RunRecord
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+SECONDS = 90
+ROWS = 400
+FREE_ROWS = 200  # which come before the others, that are held back
+BIG_ROWS = 150  # of a megabyte each: more than the inboxes of two nodes hold
+FILE_ROWS = 10
+SOON_SECONDS = 5.0
+
+
+def collect(ctx: NodeContext) -> tuple[int, list[int]]:
+    """Returns the attempt, and the rows that came."""
+    feed = ctx.feed()
+    sign_in(ctx)
+    ids: list[int] = []
+    while len(batch := feed.next_batch(FILE_ROWS)):
+        ids += batch.column("id").to_pylist()
+    return ctx.attempt, ids
+
+
+def collect_or_wait_in_the_second_epoch(ctx: NodeContext) -> tuple[int, list[int]]:
+    """Does as `collect`, and at first reads no further when a row comes again."""
+    feed = ctx.feed()
+    sign_in(ctx)
+    seen: list[int] = []
+    while len(batch := feed.next_batch(1)):
+        ids = batch.column("id").to_pylist()
+        if ctx.attempt == 0 and not set(seen).isdisjoint(ids):
+            threading.Event().wait()
+        seen += ids
+    return ctx.attempt, seen
+
+
+def fail_at_the_first_row(ctx: NodeContext) -> None:
+    ctx.feed().next_batch(1)
+    raise ArithmeticError("this row has no result")
+
+
+class HeldRows:
+    """Lets rows through, but from one on only when a test has said the word."""
+
+    def __init__(self, project: Project, first: int) -> None:
+        self._project = project
+        self._first = first
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.column("id").to_pylist()[0] >= self._first:
+                wait_until(lambda: self._project.exists(WORD), "the test says the word", SECONDS)
+            yield batch
+
+
+def held_rows(spark: SparkSession) -> DataFrame:
+    """Returns four partitions; the last two are held back."""
+    rows = spark.range(0, ROWS, 1, 4)
+    return rows.mapInArrow(HeldRows(Project.open(), FREE_ROWS), "id long")
+
+
+def big_rows(spark: SparkSession) -> DataFrame:
+    return spark.range(0, BIG_ROWS, 1, BIG_ROWS // 10).selectExpr("id", f"repeat('x', {1 << 20}) AS text")
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def feed(
+    pool: ThreadPoolExecutor, cluster: Cluster, frame: DataFrame, **options: Any
+) -> Future[tuple[EpochAccount, ...]]:
+    """Feeds a cluster in another thread."""
+    return pool.submit(cluster.train, frame, **options)
+
+
+def kill_when_consumed(cluster: Cluster, rows: int, *, attempt: int = 0) -> None:
+    """Kills node 1 once the nodes have drawn so many rows."""
+    victim = signed_in(Project.open(), 2, attempt=attempt)[1]
+    wait_until(lambda: consumed(cluster) == rows, f"{rows} rows were drawn", SECONDS)
+    victim.kill()
+
+
+def consumed(cluster: Cluster) -> int:
+    return sum(FeedState.of(node.notes).consumed for node in cluster.nodes())
+
+
+def rows_of_attempt(cluster: Cluster, attempt: int) -> list[int]:
+    """Returns the rows that the nodes got, all of which belong to one attempt."""
+    values = cluster.shutdown(SECONDS).values
+    assert [number for number, _ in values] == [attempt, attempt]
+    return sorted(row for _, ids in values for row in ids)
+
+
+def record_of(cluster: Cluster) -> RunRecord:
+    return RunReader(Project.open(), cluster.run_id).record()
+
+
+def epochs_on_record(cluster: Cluster) -> list[tuple[int, int, int]]:
+    """Returns number, rows and attempt of each epoch."""
+    feeds: Any = record_of(cluster).details["feeds"]
+    return [(each["epoch"], each["rows"], each["attempt"]) for each in feeds]
+
+
+def test_nodes_that_start_again_get_the_epoch_under_way_from_its_beginning(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(collect, nodes=2, feed=True, max_restarts=1) as cluster:
+        accounts = feed(pool, cluster, held_rows(executors))
+        kill_when_consumed(cluster, FREE_ROWS)
+        signed_in(Project.open(), 2, attempt=1)
+        say_the_word(Project.open())
+        (account,) = accounts.result(SECONDS)
+        assert (account.rows, account.partitions, account.is_whole) == (ROWS, 4, True)
+        assert (account.skipped, account.dropped, account.attempt) == (0, 0, 1)
+        assert rows_of_attempt(cluster, 1) == list(range(ROWS))
+    assert epochs_on_record(cluster) == [(0, ROWS, 1)]
+    (restart,) = record_of(cluster).restarts
+    assert "node 1 (worker)" in restart
+
+
+def test_an_epoch_that_nodes_read_again_is_fed_by_spark_to_those_that_start_again(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(collect_or_wait_in_the_second_epoch, nodes=2, feed=True, max_restarts=1) as cluster:
+        accounts = feed(pool, cluster, big_rows(executors), epochs=2)
+        kill_when_consumed(cluster, BIG_ROWS + 2)  # each node has drawn one row again
+        first, second = accounts.result(SECONDS)
+        assert (first.rows, first.is_whole, first.attempt) == (BIG_ROWS, True, 0)
+        assert (second.rows, second.is_whole, second.attempt) == (BIG_ROWS, True, 1)
+        assert not second.is_replayed
+        assert rows_of_attempt(cluster, 1) == list(range(BIG_ROWS))
+    assert epochs_on_record(cluster) == [(0, BIG_ROWS, 0), (1, BIG_ROWS, 1)]
+
+
+def test_a_node_that_is_killed_once_more_than_allowed_ends_the_feed_with_its_cause(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(collect, nodes=2, feed=True, max_restarts=1) as cluster:
+        accounts = feed(pool, cluster, held_rows(executors))
+        kill_when_consumed(cluster, FREE_ROWS)
+        kill_when_consumed(cluster, FREE_ROWS, attempt=1)
+        began = time.monotonic()
+        with pytest.raises(NodeFailed, match=r"node 1 \(worker\)") as caught:
+            accounts.result(SECONDS)
+        assert time.monotonic() - began < SOON_SECONDS
+        assert "killed by signal 9" in str(caught.value)
+        with pytest.raises(NodeFailed, match="killed by signal 9"):
+            cluster.shutdown()
+    record = record_of(cluster)
+    assert (record.state, len(record.restarts)) == (RunState.FAILED, 1)
+
+
+def test_a_stream_goes_on_with_the_micro_batch_under_way_when_nodes_start_again(
+    executors: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    add_files(folder, [0, 1])
+    reader = executors.readStream.schema("id long").option("maxFilesPerTrigger", 1)
+    stream = reader.json(str(folder)).mapInArrow(HeldRows(Project.open(), FILE_ROWS), "id long")
+    with Cluster(collect, nodes=2, feed=True, max_restarts=1) as cluster:
+        handle = cluster.train(stream, checkpoint=str(tmp_path / "checkpoint"))
+        wait_until(lambda: handle.batches == 1, "the first micro-batch was fed", SECONDS)
+        kill_when_consumed(cluster, FILE_ROWS)
+        signed_in(Project.open(), 2, attempt=1)
+        say_the_word(Project.open())
+        add_files(folder, [2])
+        wait_until(lambda: handle.batches == 3, "all micro-batches were fed", SECONDS)
+        handle.stop(SECONDS)
+        handle.wait(0)
+        assert rows_of_attempt(cluster, 1) == list(range(FILE_ROWS, 3 * FILE_ROWS))
+    assert executors.streams.active == []
+    assert epochs_on_record(cluster) == [(0, FILE_ROWS, 0), (1, FILE_ROWS, 1), (2, FILE_ROWS, 1)]
+
+
+def add_files(folder: Path, numbers: Sequence[int]) -> None:
+    """Writes files of ten rows, each at once."""
+    for number in numbers:
+        rows = range(number * FILE_ROWS, (number + 1) * FILE_ROWS)
+        hidden = folder / f"_{number}"
+        hidden.write_text("\n".join(json.dumps({"id": row}) for row in rows))
+        hidden.rename(folder / f"{number:03}.json")
+
+
+def test_a_function_that_fails_ends_whatever_asks_for_results(executors: SparkSession) -> None:
+    cluster = Cluster(fail_at_the_first_row, nodes=2, feed=True).start()
+    frame = cluster.inference(executors.range(0, 100, 1, 4), schema="result long")
+    began = time.monotonic()
+    with pytest.raises(Exception, match="has ended"):
+        frame.count()
+    print("SECONDS", time.monotonic() - began)
+    assert time.monotonic() - began < SOON_SECONDS
+    with pytest.raises(NodeFailed, match="this row has no result"):
+        cluster.shutdown()
