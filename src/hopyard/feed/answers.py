@@ -59,8 +59,9 @@ class Answers:
     def _ask(self, batches: BatchReader) -> None:
         try:
             for item in batches.tagged():
-                if self._inbox.ask(self._inquiry, self._taker.piece(item)) is not Taken.KEPT:
-                    return
+                for piece in self._taker.pieces(item):
+                    if self._inbox.ask(self._inquiry, piece) is not Taken.KEPT:
+                        return
             self._inbox.complete(self._inquiry)
         except PeerGone as error:  # a task that was killed, or wants no more results
             LOG.info("%s broke off: %s", self._inquiry.name, error)

@@ -54,7 +54,8 @@ def ask(
     ):
         try:
             giver = Giver(client, shelf)
-            items = map(giver.item, itertools.chain([first], remaining))
+            each = ([piece] for piece in itertools.chain([first], remaining))
+            items = itertools.chain.from_iterable(map(giver.items, each))
             stream = infer_stream(partition, plan.seconds, giver.shelf)
             with client.exchange(stream, first.batch.schema, items) as answers:
                 yield from answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator
 
 from hopyard.errors import PeerGone
 from hopyard.feed.pieces import TAG_BYTES, Piece
@@ -12,6 +13,7 @@ from hopyard.wire import Tagged, WireClient
 LOG = logging.getLogger(__name__)
 REACH = "reach"
 NO_SHELF = ""
+RECORD_BYTES = TAG_BYTES + Place.FORM.size
 
 
 class Giver:
@@ -30,12 +32,26 @@ class Giver:
         """The name of the shelf, if one is shared with the node."""
         return NO_SHELF if self._shelf is None else str(self._shelf.name)
 
-    def item(self, piece: Piece) -> Tagged:
-        """Returns what goes through the wire for a piece: the rows, unless there is room for them on the shelf."""
-        place = None if self._shelf is None else self._shelf.put(piece.batch)
-        if place is None:
-            return Tagged(piece.batch, piece.tag)
-        return Tagged(piece.batch.slice(0, 0), piece.tag + place.to_bytes())
+    @property
+    def has_shelf(self) -> bool:
+        """Whether one is."""
+        return self._shelf is not None
+
+    def items(self, pieces: Iterable[Piece]) -> Iterator[Tagged]:
+        """Yields what goes through the wire for some pieces: where they lie, or the rows if there is no room for them."""
+        records = b""
+        for piece in pieces:
+            place = None if self._shelf is None else self._shelf.put(piece.batch)
+            if place is not None:
+                nothing = piece.batch.slice(0, 0)
+                records += piece.tag + place.to_bytes()
+                continue
+            if records:
+                yield Tagged(nothing, records)
+                records = b""
+            yield Tagged(piece.batch, piece.tag)
+        if records:
+            yield Tagged(nothing, records)
 
 
 class Taker:
@@ -54,12 +70,14 @@ class Taker:
         except OSError as error:
             raise PeerGone("the feeder", "opening its shelf", str(error)) from error
 
-    def piece(self, item: Tagged) -> Piece:
-        """Returns the piece that something stands for that came through the wire."""
-        tag, place = item.tag[:TAG_BYTES], item.tag[TAG_BYTES:]
-        if self._shelf is None or not place:
-            return Piece.of(item.batch, tag)
-        return Piece.of(self._shelf.batch(Place.of(place)), tag)
+    def pieces(self, item: Tagged) -> Iterator[Piece]:
+        """Yields the pieces that something stands for that came through the wire."""
+        if self._shelf is None or len(item.tag) == TAG_BYTES:
+            yield Piece.of(item.batch, item.tag)
+            return
+        for start in range(0, len(item.tag), RECORD_BYTES):
+            record = item.tag[start : start + RECORD_BYTES]
+            yield Piece.of(self._shelf.batch(Place.of(record[TAG_BYTES:])), record[:TAG_BYTES])
 
 
 def can_reach(shelf: str) -> bool:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
@@ -25,6 +26,23 @@ class Taken(Enum):
     KEPT = "kept"
     STOPPED = "stopped"  # the node wants nothing more
     BARRED = "barred"  # another attempt brings these rows
+
+
+class Verdict(NamedTuple):
+    """What became of some pieces: how many were kept, and of the next one if there was one that was not."""
+
+    taken: Taken
+    kept: int
+
+    def to_bytes(self) -> bytes:
+        """Returns this as it travels."""
+        return f"{self.taken.value} {self.kept}".encode()
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """Returns what has travelled."""
+        taken, kept = data.decode().split()
+        return cls(Taken(taken), int(kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

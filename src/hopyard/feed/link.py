@@ -10,17 +10,19 @@ from collections.abc import Iterator
 
 from hopyard.errors import PeerGone, WireTimeout
 from hopyard.feed.handover import Giver
-from hopyard.feed.inbox import Taken
+from hopyard.feed.inbox import Taken, Verdict
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.service import train_stream
 from hopyard.feed.shelf import Shelf
-from hopyard.wire import WireClient
+from hopyard.wire import Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
 STREAM_SECONDS = 7 * 24 * 3600.0
-WINDOW_PIECES = 4
+WINDOW_PIECES = 8
+PARCEL_PIECES = 4  # a message costs about as much as the rows of a piece that lie in shared memory
+LINGER_SECONDS = 0.01
 LEAD_BYTES = 32 << 20
 
 
@@ -118,17 +120,33 @@ class Link:
         with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
             giver = Giver(client, self._shelf)
             stream = train_stream(self._share, self._attempt, giver.shelf)
-            answers = client.exchange(stream, first.batch.schema, map(giver.item, self._pieces(first)))
+            answers = client.exchange(stream, first.batch.schema, self._items(first, giver))
             for item in answers.tagged():
-                taken = Taken(item.tag.decode())
-                if taken is not Taken.KEPT:
-                    return taken
+                verdict = Verdict.of(item.tag)
                 with self._changed:
-                    self.taken_rows += self._unconfirmed.popleft().rows
+                    for _ in range(verdict.kept):
+                        self.taken_rows += self._unconfirmed.popleft().rows
                     self._changed.notify_all()
+                if verdict.taken is not Taken.KEPT:
+                    return verdict.taken
         return Taken.KEPT
 
-    def _pieces(self, piece: Piece | None) -> Iterator[Piece]:
-        while piece is not None:
-            yield piece
-            piece = self._queue.get()
+    def _items(self, first: Piece, giver: Giver) -> Iterator[Tagged]:
+        pieces = [first]
+        while pieces:
+            yield from giver.items(pieces)
+            pieces = self._next_pieces(PARCEL_PIECES if giver.has_shelf else 1)
+
+    def _next_pieces(self, most: int) -> list[Piece]:
+        """Returns the next pieces that come about together; none at the end."""
+        pieces: list[Piece] = []
+        while len(pieces) < most:
+            try:
+                piece = self._queue.get(timeout=LINGER_SECONDS if pieces else None)
+            except queue.Empty:
+                break
+            if piece is None:
+                self._queue.put(None)  # for the next call, which has none before it
+                break
+            pieces.append(piece)
+        return pieces

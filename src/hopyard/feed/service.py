@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +12,10 @@ from hopyard.errors import PeerGone, UnknownMethod
 from hopyard.feed.answers import Answers
 from hopyard.feed.handover import NO_SHELF, REACH, Taker, can_reach
 from hopyard.feed.in_step import AGREE, LEAVE, Company, Round
-from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.inbox import Inbox, Taken, Verdict
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.ledger import Share
+from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import FeedNode
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
@@ -104,17 +105,24 @@ class FeedService(Service):
         try:
             taker = Taker(shelf)
             for item in batches.tagged():
-                piece = taker.piece(item)
-                taken = self._inbox.put(piece, share, attempt)
-                if taken is Taken.KEPT:
-                    self._keeping.append(share.feed, piece)
-                yield Tagged(NOTHING, taken.value.encode())
-                if taken is not Taken.KEPT:
+                verdict = self._keep(taker.pieces(item), share, attempt)
+                yield Tagged(NOTHING, verdict.to_bytes())
+                if verdict.taken is not Taken.KEPT:
                     return
         except (
             PeerGone
         ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
             LOG.info("partition %d broke off: %s", share.partition, error)
+
+    def _keep(self, pieces: Iterable[Piece], share: Share, attempt: int) -> Verdict:
+        kept = 0
+        for piece in pieces:
+            taken = self._inbox.put(piece, share, attempt)
+            if taken is not Taken.KEPT:
+                return Verdict(taken, kept)
+            self._keeping.append(share.feed, piece)
+            kept += 1
+        return Verdict(Taken.KEPT, kept)
 
     def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
         hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
