@@ -71,10 +71,10 @@ class Cluster(Feedable):
         spec: TrainSpec | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
-        super().__init__()
         call = bind(fn, args)
         self._payload = dump(call, user=call.call)
-        self._spec = TrainSpec.of(nodes, options) if spec is None else spec
+        self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
+        super().__init__(View(spec.plan, progress=options.get("progress"), stream_logs=spec.stream_logs))
         self._options = options
         if self._spec.feed and not call.wants_context:
             raise BadArguments(
@@ -83,9 +83,6 @@ class Cluster(Feedable):
         self._name = options.get("name") or call.call.name
         self._run: RunWriter | None = None
         self._conductor: Conductor | None = None
-        self._view = View(
-            self._spec.plan, progress=options.get("progress"), stream_logs=self._spec.stream_logs
-        )
         self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
         # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
         self._is_over = threading.Event()
@@ -196,7 +193,7 @@ class Cluster(Feedable):
             StillRunning: The nodes had not ended after ``timeout`` seconds; they go on.
         """
         run = self._started
-        with self._view.showing(self.nodes, str(run.id)):
+        with self._view.showing(self):
             try:
                 began = time.monotonic()
                 attempt = self.attempt

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.errors import NotFed
 from hopyard.training.standing import Standing
+from hopyard.training.view import View
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -19,11 +21,18 @@ if TYPE_CHECKING:
 
 FEED_SECONDS = 600.0
 
+Keep: TypeAlias = "Callable[[int, EpochAccount, Sequence[PartitionReport]], None]"
+
 
 class Feedable(ABC):
-    """A run whose nodes can be fed, if it was started so."""
+    """A run whose nodes can be fed, if it was started so.
 
-    def __init__(self) -> None:
+    Args:
+        view: Shows the run.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
         self._feeding: Feeding | None = None
 
     def train(
@@ -64,10 +73,16 @@ class Feedable(ABC):
         """
         from hopyard.training.feeding import FeedOrder  # a run that is not fed needs none of it
         from hopyard.training.query_stream import StreamOrder
+        from hopyard.training.streaming import StreamFeed
 
         stream = StreamOrder(checkpoint=checkpoint, trigger=trigger)
         order = FeedOrder(epochs=epochs, seed=shuffle_seed, timeout=feed_timeout, stream=stream)
-        return self._fed("train()").train(data, order)
+        feeding = self._fed("train()")
+        with self._view.feeding(self, epochs):
+            fed = feeding.train(data, order)
+            if isinstance(fed, StreamFeed):
+                self._view.accompany(self, partial(getattr, fed, "is_active"))
+        return fed
 
     def inference(
         self, data: object, schema: str | StructType | None = None, *, feed_timeout: float = FEED_SECONDS
@@ -87,18 +102,22 @@ class Feedable(ABC):
         Raises:
             NotFed, BadArguments: The run cannot be fed, or the data; see `hopyard.errors`.
         """
-        return self._fed("inference()").inference(data, schema, feed_timeout=feed_timeout)
+        feeding = self._fed("inference()")
+        with self._view.showing(self):
+            results = feeding.inference(data, schema, feed_timeout=feed_timeout)
+            self._view.accompany(self)
+        return results
 
     def prepare_feeding(
         self,
         secret: str,
         ranks: Sequence[int],
-        keep: Callable[[int, EpochAccount, Sequence[PartitionReport]], None],
+        keep: Keep,
     ) -> None:
         """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`."""
         from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
 
-        self._feeding = Feeding(self, secret=secret, ranks=ranks, keep=keep)
+        self._feeding = Feeding(self, secret=secret, ranks=ranks, keep=partial(self._keep, keep))
 
     def end_feeding(self, timeout: float | None = None) -> None:
         """Ends the streams, and tells the nodes that nothing more will come.
@@ -142,6 +161,10 @@ class Feedable(ABC):
     @abstractmethod
     def stop(self, reason: str) -> None:
         """Ends the run."""
+
+    def _keep(self, keep: Keep, feed: int, account: EpochAccount, reports: Sequence[PartitionReport]) -> None:
+        self._view.feed.account(account)
+        keep(feed, account, reports)
 
     def _fed(self, wanted: str) -> Feeding:
         self.nodes()  # which is an error before the start

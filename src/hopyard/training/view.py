@@ -7,14 +7,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.plan import Plan
+from hopyard.training.view_companion import Activity, Companion
+from hopyard.training.view_feed import FeedMeter
 from hopyard.training.view_output import Batch, OutputQueue
+from hopyard.training.view_place import is_terminal, is_typed_at
 from hopyard.training.view_snapshot import Snapshot
-from hopyard.training.view_watch import Watch
+from hopyard.training.view_watch import Watch, Watched
 
 if TYPE_CHECKING:
     from hopyard.training.view_screen import Screen
@@ -33,6 +36,9 @@ class View:
         progress: Whether the nodes are shown while somebody waits; None for terminals and notebooks only.
         stream_logs: Whether the nodes' output is shown.
         clock: The time in seconds.
+
+    Attributes:
+        feed: Counts what the nodes are fed.
     """
 
     def __init__(
@@ -49,10 +55,17 @@ class View:
         self._clock = clock
         self._began = clock()
         self._lock = threading.RLock()  # held by whoever writes
+        self._gate = threading.Lock()  # held by whoever opens or closes the screen
         self._screen: Screen | None = None
+        self._last_screen: Screen | None = None
+        self._watch: Watch | None = None
+        self._companion: Companion | None = None
+        self._waiting = 0
+        self._is_accompanied = False
         self._output = OutputQueue(self._write, self._warn)
         self._is_over = False
         self._warned = False
+        self.feed = FeedMeter()
 
     def lines(self, rank: int, lines: tuple[str, ...]) -> None:
         """Shows output of a node, each line after the node's name; returns at once, from any thread."""
@@ -60,43 +73,105 @@ class View:
             self._output.add(rank, lines)
 
     @contextmanager
-    def showing(self, status: Callable[[], tuple[NodeStatus, ...]], title: str) -> Iterator[None]:
+    def showing(self, run: Watched) -> Iterator[None]:
         """Shows the nodes while open.
 
-        Leaving it without an exception means that the run is over: how it ended stays to be seen, once.
+        If the run has ended when it is left, how it ended stays to be seen, once; if not, the table goes. Several
+        threads may have it open: the last one that leaves closes it.
+        """
+        self._enter(run)
+        try:
+            yield
+        finally:
+            try:
+                self._flush()
+            finally:
+                self._leave(run)
+
+    @contextmanager
+    def feeding(self, run: Watched, epochs: int) -> Iterator[None]:
+        """Shows the nodes while they are fed some data, so often; as `showing`."""
+        self.feed.begin(epochs)
+        try:
+            with self.showing(run):
+                yield
+        finally:
+            self.feed.end()
+
+    def accompany(self, run: Watched, reason: Callable[[], bool] | None = None) -> None:
+        """Shows the nodes also while nobody waits, whenever there is a reason; returns at once.
+
+        Not at a terminal where somebody types: the table would be in his way.
 
         Args:
-            status: Returns how the nodes are doing.
-            title: The run.
+            run: The run.
+            reason: Tells whether to show them now; that rows go through them is one in any case.
         """
-        try:
-            with self._watch(status, title):
-                try:
-                    yield
-                finally:
-                    self._flush()
-        finally:
-            self._screen = None
-        self._is_over = True
+        if self._progress is False:
+            return
+        with self._gate:
+            if self._companion is None:
+                self._companion = Companion(
+                    run, Activity(run.nodes, self._clock), self._accompany, self._warn
+                )
+                self._companion.start()
+            if reason is not None:
+                self._companion.add(reason)
+                self._is_accompanied = not is_typed_at()
 
-    def _watch(
-        self, status: Callable[[], tuple[NodeStatus, ...]], title: str
-    ) -> AbstractContextManager[object]:
-        if self._is_over or self._progress is False:
-            return nullcontext()
+    def _accompany(self, run: Watched, is_wanted: Callable[[], bool]) -> None:
+        with self._gate:
+            if self._waiting:
+                return
+            self._is_accompanied = is_wanted() and not is_typed_at()
+            if self._is_accompanied:
+                self._open(run)
+            else:
+                self._close(is_over=False)  # the end is shown to whoever waits for it
+
+    def _enter(self, run: Watched) -> None:
+        with self._gate:
+            self._waiting += 1
+            self._open(run)
+
+    def _leave(self, run: Watched) -> None:
+        with self._gate:
+            self._waiting -= 1
+            is_over = run.has_ended()
+            if not self._waiting and (is_over or not self._is_accompanied):
+                self._close(is_over=is_over)
+                self._is_over = is_over
+
+    def _open(self, run: Watched) -> None:
+        if self._watch is not None or self._is_over or self._progress is False:
+            return
         from hopyard.training.view_screen import screen_for  # rich takes a while to import
 
         try:
             with self._lock:  # from now on lines go where the screen wants them
-                self._screen = screen_for(progress=self._progress, lock=self._lock)
+                earlier = self._last_screen
+                self._screen = screen_for(progress=self._progress, lock=self._lock, earlier=earlier)
         except Exception as error:  # noqa: BLE001  whatever there is instead of a terminal, the run goes on
             self._warn(error)
-        if self._screen is None:
-            return nullcontext()
-        return Watch(lambda: self._look(status, title), self._screen, self._warn)
+        if self._screen is not None:
+            self._last_screen = self._screen
+            self._watch = Watch(partial(self._look, run), self._screen, self._warn)
+            self._watch.start()
 
-    def _look(self, status: Callable[[], tuple[NodeStatus, ...]], title: str) -> Snapshot:
-        return Snapshot.of(title, seconds=self._clock() - self._began, nodes=status())
+    def _close(self, *, is_over: bool) -> None:
+        watch, self._watch = self._watch, None
+        try:
+            if watch is not None:
+                watch.stop(is_over=is_over)
+        finally:
+            self._screen = None
+
+    def _look(self, run: Watched) -> Snapshot:
+        now = self._clock()
+        nodes = run.nodes()
+        return Snapshot.of(
+            run.run_id, seconds=now - self._began, nodes=nodes, feed=self.feed.look(nodes, now)
+        )
 
     def _flush(self) -> None:
         if not self._output.flush(FLUSH_SECONDS):
@@ -104,7 +179,6 @@ class View:
 
     def _write(self, batch: Batch) -> None:
         from hopyard.training.view_console import SharedConsole
-        from hopyard.training.view_screen import is_terminal
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         lines = [(rank, self._prefixes[rank], _encodable(line, encoding)) for rank, line in batch]

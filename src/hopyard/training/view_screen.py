@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from rich.live import Live
 from rich.text import Text
 
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.training.view_console import SharedConsole
+from hopyard.training.view_detour import Detour
+from hopyard.training.view_feed import Fed
+from hopyard.training.view_place import is_terminal, notebook_display
 from hopyard.training.view_snapshot import Snapshot, counts, metrics, name, names
 from hopyard.training.view_table import MOST_ROWS, NodeTable
 
@@ -34,41 +35,26 @@ class Screen(Protocol):
         """Ends the showing, and leaves or removes what was shown last."""
 
 
-def screen_for(*, progress: bool | None, lock: threading.RLock) -> Screen | None:
+def screen_for(
+    *, progress: bool | None, lock: threading.RLock, earlier: Screen | None = None
+) -> Screen | None:
     """Returns where to show a run; None if that is not wanted, or by default if nobody would look.
 
     Args:
         progress: Whether it is wanted; None for terminals and notebooks only.
         lock: Held by whoever writes to the terminal.
+        earlier: Where the run was shown before: lines go on where they were.
     """
     if progress is False:
         return None
     display = notebook_display()
     if display is not None:
         return NotebookScreen(display)
+    lines = earlier if isinstance(earlier, LineScreen) else LineScreen()
     if not is_terminal(sys.stderr):
-        return LineScreen() if progress else None
+        return lines if progress else None
     console = SharedConsole(sys.stderr, lock)
-    return TerminalScreen(console) if console.is_interactive else LineScreen()
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Tells whether somebody looks at a stream; what a program put in its place may know less than a file."""
-    isatty = getattr(stream, "isatty", None)
-    try:
-        return isatty is not None and bool(isatty())
-    except ValueError:  # it is closed
-        return False
-
-
-def notebook_display() -> Callable[..., Any] | None:
-    """Returns IPython's ``display`` in a notebook, None elsewhere."""
-    ipython = sys.modules.get("IPython")  # in a notebook it is loaded
-    shell = None if ipython is None else ipython.get_ipython()
-    if getattr(shell, "kernel", None) is None:
-        return None
-    display: Callable[..., Any] = importlib.import_module("IPython.display").display
-    return display
+    return TerminalScreen(console) if console.is_interactive else lines
 
 
 class TerminalScreen:
@@ -76,20 +62,10 @@ class TerminalScreen:
 
     def __init__(self, console: SharedConsole) -> None:
         self._console = console
-        # only a terminal: rich would take what is printed into a file and show it here
-        takes_stdout = is_terminal(sys.stdout)
-        self._live = Live(console=console, auto_refresh=False, redirect_stdout=takes_stdout)
-        streams = (sys.stdout, sys.stderr)
-        handlers = [
-            (handler, handler.stream)
-            for handler in logging.getLogger().handlers
-            if isinstance(handler, logging.StreamHandler) and handler.stream in streams
-        ]
+        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         with console:
             self._live.start()
-        self._handlers = handlers
-        for handler, stream in handlers:
-            handler.setStream(sys.stdout if stream is streams[0] else sys.stderr)
+        self._detour = Detour(console)
 
     @property
     def console(self) -> SharedConsole:
@@ -103,11 +79,12 @@ class TerminalScreen:
 
     def close(self, *, keep: bool) -> None:
         """Gives the terminal back."""
-        for handler, stream in self._handlers:
-            handler.setStream(stream)
         self._live.transient = not keep
-        with self._console:
-            self._live.stop()
+        try:
+            self._detour.end()
+        finally:
+            with self._console:
+                self._live.stop()
 
 
 class NotebookScreen:
@@ -145,10 +122,11 @@ class LineScreen:
     def __init__(self) -> None:
         self._phases: dict[int, Phase] = {}
         self._summary_due = SUMMARY_SECONDS
+        self._fed = 0
 
     def show(self, snapshot: Snapshot) -> None:
         """Writes what is new."""
-        lines = self._changes(snapshot)
+        lines = [*self._changes(snapshot), *self._feeds(snapshot.feed)]
         if snapshot.seconds >= self._summary_due:
             self._summary_due = snapshot.seconds + SUMMARY_SECONDS
             lines.append(_summary(snapshot))
@@ -171,14 +149,26 @@ class LineScreen:
             for phase in counts(changed)
         ]
 
+    def _feeds(self, feed: Fed | None) -> list[str]:
+        if feed is None or feed.number == self._fed:
+            return []
+        self._fed = feed.number
+        return [feed.done]
+
 
 def _summary(snapshot: Snapshot) -> str:
     if snapshot.missing:
         return snapshot.missing
+    feed = snapshot.feed or Fed(rows={})
     states = ", ".join(f"{count} {phase.value}" for phase, count in counts(snapshot.nodes).items())
-    told = [node for node in snapshot.nodes if node.step is not None][:MOST_ROWS]
-    return "; ".join([states, *map(_progress, told)])
+    fed = feed.of(snapshot.nodes)
+    parts = [states, feed.under_way, "" if fed is None else fed.words]
+    told = [node for node in snapshot.nodes if node.step is not None or node.rank in feed.rows][:MOST_ROWS]
+    return "; ".join(filter(None, [*parts, *(_progress(node, feed) for node in told)]))
 
 
-def _progress(node: NodeStatus) -> str:
-    return " ".join(filter(None, (f"{name(node)} step {node.step}", metrics(node))))
+def _progress(node: NodeStatus, feed: Fed) -> str:
+    rows = feed.of([node])
+    step = "" if node.step is None else f"step {node.step}"
+    parts = ("" if rows is None else f"has {rows.words}", " ".join(filter(None, (step, metrics(node)))))
+    return f"{name(node)} {', '.join(filter(None, parts))}"

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Self
 
 from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.training.view_feed import Fed
 
 SILENT_SECONDS = 5.0
 MOST_METRICS = 3
@@ -23,18 +24,31 @@ class Snapshot:
         seconds: How long it has been going on.
         nodes: Its nodes in rank order; none before they are known.
         is_over: Whether the run has ended.
+        feed: What the nodes were fed; None if they are not.
     """
 
     title: str
     seconds: int
     nodes: tuple[NodeStatus, ...]
     is_over: bool = False
+    feed: Fed | None = None
 
     @classmethod
-    def of(cls, title: str, *, seconds: float, nodes: Sequence[NodeStatus], is_over: bool = False) -> Self:
-        """Returns a snapshot without what is too short to be shown."""
-        seen = tuple(replace(node, silent_seconds=_worth_showing(node.silent_seconds)) for node in nodes)
-        return cls(title=title, seconds=int(seconds), nodes=seen, is_over=is_over)
+    def of(
+        cls,
+        title: str,
+        *,
+        seconds: float,
+        nodes: Sequence[NodeStatus],
+        is_over: bool = False,
+        feed: Fed | None = None,
+    ) -> Self:
+        """Returns a snapshot without what is not shown, or too short to be."""
+        seen = tuple(
+            replace(node, silent_seconds=_worth_showing(node.silent_seconds), idle_seconds=0.0, notes={})
+            for node in nodes
+        )
+        return cls(title=title, seconds=int(seconds), nodes=seen, is_over=is_over, feed=feed)
 
     @property
     def elapsed(self) -> str:

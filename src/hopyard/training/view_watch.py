@@ -1,14 +1,13 @@
-"""Looks at a run again and again while somebody waits for it."""
+"""Looks at a run again and again, and shows it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol
 
-from hopyard.errors import StillRunning
+from hopyard.cluster.node_status import NodeStatus
 from hopyard.training.view_snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -17,8 +16,26 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5  # with 20 nodes a redraw takes about 10 ms of a core
 
 
+class Watched(Protocol):
+    """A run that can be shown."""
+
+    @property
+    def run_id(self) -> str:
+        """What it is called."""
+
+    def nodes(self) -> tuple[NodeStatus, ...]:
+        """Returns how its nodes are doing."""
+
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Tells whether it has ended, or ends within some seconds."""
+
+
 class Watch:
-    """A thread that shows a run on a screen, while its context is open; closes the screen at the end."""
+    """A thread that shows a run on a screen until it is stopped, and closes the screen whatever happens.
+
+    It is no daemon: if the program ends, or a second Ctrl-C comes while the first one is being dealt with, the thread
+    still gives the terminal back.
+    """
 
     def __init__(
         self, look: Callable[[], Snapshot], screen: Screen, on_failure: Callable[[Exception], None]
@@ -35,27 +52,32 @@ class Watch:
         self._on_failure = on_failure
         self._shown: Snapshot | None = None
         self._is_open = True
-        self._left = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="hopyard-view", daemon=True)
+        self._is_over = False
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="hopyard-view", daemon=False)
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
+        """Begins to show the run."""
         self._thread.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._left.set()
+    def stop(self, *, is_over: bool) -> None:
+        """Returns when the screen is closed.
+
+        Args:
+            is_over: Whether the run has ended; what was shown last then stays, and is removed otherwise.
+        """
+        self._is_over = is_over
+        self._stopped.set()
         self._thread.join()
-        if self._is_open:
-            self._show(is_over=error is None)
-        if self._is_open:
-            self._close(keep=not isinstance(error, StillRunning))
 
     def _loop(self) -> None:
         self._show()
-        while self._is_open and not self._left.wait(LOOK_SECONDS):
+        while self._is_open and not self._stopped.wait(LOOK_SECONDS) and threading.main_thread().is_alive():
             self._show()
+        if self._is_open:
+            self._show(is_over=self._is_over)
+        if self._is_open:
+            self._close(keep=self._is_over or not self._stopped.is_set())
 
     def _show(self, *, is_over: bool = False) -> None:
         try:

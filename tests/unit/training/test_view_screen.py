@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import sys
 import threading
 from types import ModuleType, SimpleNamespace
@@ -10,11 +9,11 @@ import pytest
 
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.training.view_console import SharedConsole
+from hopyard.training.view_feed import Fed, Rows
 from hopyard.training.view_screen import (
     LineScreen,
     NotebookScreen,
     TerminalScreen,
-    is_terminal,
     screen_for,
 )
 from hopyard.training.view_snapshot import Snapshot
@@ -24,7 +23,7 @@ from .terminal import Terminal, be_a_common_terminal
 pytestmark = pytest.mark.unit
 
 
-def snapshot(*phases: Phase, seconds: float = 0.0) -> Snapshot:
+def snapshot(*phases: Phase, seconds: float = 0.0, feed: Fed | None = None) -> Snapshot:
     nodes = [
         NodeStatus(
             rank=rank,
@@ -36,7 +35,7 @@ def snapshot(*phases: Phase, seconds: float = 0.0) -> Snapshot:
         )
         for rank, phase in enumerate(phases)
     ]
-    return Snapshot.of("run.1", seconds=seconds, nodes=nodes)
+    return Snapshot.of("run.1", seconds=seconds, nodes=nodes, feed=feed)
 
 
 class Output:
@@ -83,6 +82,30 @@ def test_lines_tell_who_is_awaited(capsys: pytest.CaptureFixture[str]) -> None:
 def test_changes_of_many_nodes_at_once_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     LineScreen().show(snapshot(*[Phase.RUNNING] * 50))
     assert capsys.readouterr().err == "run.1 0:00:00 worker 0-49: running\n"
+
+
+def test_lines_tell_each_epoch_that_was_fed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = LineScreen()
+    for number in (0, 1, 1, 2):
+        fed = Fed(rows={0: Rows(count=5)}, number=number, done=f"{number} is fed")
+        screen.show(snapshot(Phase.AWAITED, feed=fed))
+    assert capsys.readouterr().err == "run.1 0:00:00 1 is fed\nrun.1 0:00:00 2 is fed\n"
+
+
+def test_lines_tell_the_rows_of_nodes_and_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {0: Rows(count=5_000, per_second=70, waiting=3), 1: Rows(count=2_000, per_second=30)}
+    fed = Fed(rows=rows, under_way="epoch 2 of 3")
+    LineScreen().show(snapshot(Phase.RUNNING, Phase.ARRIVED, seconds=10, feed=fed))
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "run.1 0:00:10 1 arrived, 1 running; epoch 2 of 3; 7,000 rows, 100 rows/s, 3 waiting; "
+        "worker 0 has 5,000 rows, 70 rows/s, 3 waiting, step 7 loss 0.5; worker 1 has 2,000 rows, 30 rows/s"
+    )
+
+
+def test_lines_go_on_where_they_were_when_a_run_is_shown_again() -> None:
+    first = screen_for(progress=True, lock=threading.RLock())
+    assert isinstance(first, LineScreen)
+    assert screen_for(progress=True, lock=threading.RLock(), earlier=first) is first
 
 
 def test_a_notebook_has_one_output_that_is_updated() -> None:
@@ -140,11 +163,3 @@ def test_a_table_drawn_again_and_again_leaves_nothing_between_what_others_print(
         screen.close(keep=False)
         terminal.wait_until(lambda lines: len(lines) > 120 and not any(lines[120:]))
         assert sorted(terminal.lines[:120]) == sorted(f"[{rank}] {n}" for rank in range(3) for n in range(40))
-
-
-def test_what_stands_in_for_a_stream_need_not_know_about_terminals() -> None:
-    closed = io.StringIO()
-    closed.close()
-    assert not is_terminal(closed)
-    assert not is_terminal(None)
-    assert not is_terminal(SimpleNamespace(write=print))  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hopyard.cluster.node_status import NodeStatus, Phase
@@ -49,6 +51,14 @@ def test_snapshots_that_look_the_same_are_equal() -> None:
     )
     assert one == other
     assert one != Snapshot.of("run", seconds=8.0, nodes=[node(0)])
+
+
+def test_what_is_not_shown_makes_no_difference() -> None:
+    one, other = (
+        Snapshot.of("run", seconds=1, nodes=[replace(node(0), idle_seconds=idle, notes={"a": str(idle)})])
+        for idle in (0.1, 0.6)
+    )
+    assert one == other
 
 
 def test_the_time_reads_like_a_clock() -> None:

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.training.view_feed import Fed, Rows
 from hopyard.training.view_snapshot import Snapshot
 from hopyard.training.view_table import NodeTable
 
@@ -23,10 +24,18 @@ def node(rank: int, role: str = "worker", phase: Phase = Phase.RUNNING) -> NodeS
     return NodeStatus(rank=rank, role=role, phase=phase, host=host, step=step, metrics=metrics)
 
 
-def drawn(nodes: Sequence[NodeStatus], *, width: int = 100, height: int = 40) -> list[str]:
+def drawn(
+    nodes: Sequence[NodeStatus],
+    *,
+    width: int = 100,
+    height: int = 40,
+    feed: Fed | None = None,
+    is_over: bool = False,
+) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width, height=height, force_terminal=True, color_system=None)
-    console.print(NodeTable(Snapshot.of("app/launcher/run.1", seconds=83, nodes=nodes)))
+    snapshot = Snapshot.of("app/launcher/run.1", seconds=83, nodes=nodes, is_over=is_over, feed=feed)
+    console.print(NodeTable(snapshot))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -105,3 +114,55 @@ def test_a_narrow_terminal_shortens_hosts_and_metrics_first(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert lines[2].startswith("   0  worker  a-long-")
     assert "  running   100  a" in lines[2]
+
+
+FED = Fed(
+    rows={
+        0: Rows(count=12_345, per_second=1_200, waiting=345),
+        1: Rows(count=2_300_000, per_second=98_000),
+    },
+    under_way="epoch 2 of 3",
+)
+
+
+def test_nodes_that_are_fed_have_rows_and_a_sum() -> None:
+    assert drawn([node(0, "chief"), node(1), node(2, "ps")], feed=FED) == [
+        "app/launcher/run.1  0:01:23  epoch 2 of 3",
+        "node  role    host    state      rows  rows/s  waiting  step  metrics",
+        "   0  chief   host-0  running  12,345   1,200      345   100  loss 0.25, accuracy 0.875",
+        "   1  worker  host-1  running    2.3M  98,000            101  loss 0.25, accuracy 0.875",
+        "   2  ps      host-2  running                            102  loss 0.25, accuracy 0.875",
+        " all                            2.31M  99,200      345",
+    ]
+
+
+def test_after_the_end_of_a_run_no_epoch_is_under_way() -> None:
+    rows = {0: Rows(count=7), 1: Rows(count=8)}
+    nodes = [node(rank, phase=Phase.FINISHED) for rank in range(2)]
+    assert drawn(nodes, feed=replace(FED, rows=rows), is_over=True) == [
+        "app/launcher/run.1  0:01:23",
+        "node  role    host    state     rows  step  metrics",
+        "   0  worker  host-0  finished     7",
+        "   1  worker  host-1  finished     8",
+        " all                              15",
+    ]
+
+
+def test_the_rows_of_one_node_need_no_sum() -> None:
+    assert len(drawn([node(0)], feed=Fed(rows={0: Rows(count=7)}))) == 3
+
+
+def test_the_rows_of_many_nodes_are_those_of_their_role() -> None:
+    feed = Fed(rows={rank: Rows(count=100, per_second=10) for rank in range(31)})
+    lines = drawn(many(30), feed=feed)
+    assert lines[3].startswith("1-30  worker  3 hosts  30 running  3,000     300")
+    assert lines[5] == " all                               3,100     310"
+
+
+def test_a_narrow_terminal_shows_rows_and_the_epoch_in_full() -> None:
+    lines = drawn([node(0, "chief"), node(1)], width=60, feed=FED)
+    assert lines[0] == "app/launcher/run.1  0:01:23  epoch 2 of 3"
+    assert "rows  rows/s  step" in lines[1]
+    assert "12,345   1,200   100" in lines[2]
+    assert max(map(len, lines)) <= 60
+    assert drawn([node(0)], width=36, feed=FED)[0] == "…uncher/run.1  0:01:23  epoch 2 of 3"
