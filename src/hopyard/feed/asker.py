@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hopyard.errors import NotFed, PeerGone
-from hopyard.feed.handover import Giver
+from hopyard.feed.handover import Giver, shelved
 from hopyard.feed.link import STREAM_SECONDS
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
@@ -54,7 +54,7 @@ def ask(
     ):
         try:
             giver = Giver(client, shelf)
-            each = ([piece] for piece in itertools.chain([first], remaining))
+            each = ([shelved(piece, shelf)] for piece in itertools.chain([first], remaining))
             items = itertools.chain.from_iterable(map(giver.items, each))
             stream = infer_stream(partition, plan.seconds, giver.shelf)
             with client.exchange(stream, first.batch.schema, items) as answers:

@@ -21,6 +21,7 @@ class FeedState:
         blocked: Senders that wait for room.
         is_stopped: Whether the node wants nothing more.
         has_failed: Whether that is because its function raised something.
+        asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
     """
 
     received: int = 0
@@ -28,6 +29,7 @@ class FeedState:
     blocked: int = 0
     is_stopped: bool = False
     has_failed: bool = False
+    asking: tuple[int, ...] = ()
 
     def to_note(self) -> str:
         """Returns the text of the note."""
@@ -37,4 +39,7 @@ class FeedState:
     def of(cls, notes: Mapping[str, str]) -> Self:
         """Returns what the notes of a node tell; that of one which has told nothing yet is nought."""
         text = notes.get(STATE)
-        return cls() if text is None else cls(**json.loads(text))
+        if text is None:
+            return cls()
+        fields = json.loads(text)
+        return cls(**{**fields, "asking": tuple(fields["asking"])})

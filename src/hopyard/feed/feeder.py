@@ -6,10 +6,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hopyard.errors import Superseded
+from hopyard.feed.handover import shelved
 from hopyard.feed.inbox import Taken
 from hopyard.feed.ledger import Share
 from hopyard.feed.link import Link
@@ -90,6 +91,7 @@ class Pour:
             Link(node, share, attempt, changed=self._changed, is_near=node.host == host, shelf=shelf)
             for node in plan.by_distance(share.partition, host)
         ]
+        self._shelf = shelf
         self._goes_far = False
         self.waited = 0.0
 
@@ -109,6 +111,7 @@ class Pour:
         return {link.node.rank: link.taken_rows for link in self._links if link.taken_rows}
 
     def _send(self, piece: Piece) -> bool:
+        piece = shelved(piece, self._shelf)
         with self._changed:
             link = self._choose()
             if link is not None:
@@ -147,8 +150,9 @@ class Pour:
         return None
 
     def _returned(self) -> list[Piece]:
+        """Returns what ended nodes did not take; it may lie where one of them still reads, so it has to be sent."""
         ended = [link for link in self._links if link.ended is not None]
-        return [piece for link in ended for piece in link.unconfirmed()]
+        return [replace(piece, place=None) for link in ended for piece in link.unconfirmed()]
 
     def _check(self) -> None:
         """Raises what a link met, if it is not merely that its node has ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from hopyard.errors import PeerGone
 from hopyard.feed.pieces import TAG_BYTES, Piece
@@ -38,13 +39,13 @@ class Giver:
         return self._shelf is not None
 
     def items(self, pieces: Iterable[Piece]) -> Iterator[Tagged]:
-        """Yields what goes through the wire for some pieces: where they lie, or the rows if there is no room for them."""
+        """Yields what goes through the wire for some pieces: where they lie, or the rows of those that lie nowhere."""
         records = b""
         for piece in pieces:
-            place = None if self._shelf is None else self._shelf.put(piece.batch)
-            if place is not None:
+            if self._shelf is not None and piece.place is not None:
+                self._shelf.hand_over(piece.place)
                 nothing = piece.batch.slice(0, 0)
-                records += piece.tag + place.to_bytes()
+                records += piece.tag + piece.place.to_bytes()
                 continue
             if records:
                 yield Tagged(nothing, records)
@@ -78,6 +79,12 @@ class Taker:
         for start in range(0, len(item.tag), RECORD_BYTES):
             record = item.tag[start : start + RECORD_BYTES]
             yield Piece.of(self._shelf.batch(Place.of(record[TAG_BYTES:])), record[:TAG_BYTES])
+
+
+def shelved(piece: Piece, shelf: Shelf | None) -> Piece:
+    """Returns a piece on the shelf, if there is one and it has room."""
+    laid = None if shelf is None else shelf.put(piece.batch)
+    return piece if laid is None else replace(piece, batch=laid.batch, place=laid.place)
 
 
 def can_reach(shelf: str) -> bool:

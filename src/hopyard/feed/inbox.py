@@ -55,6 +55,7 @@ class Level:
         waiting: Rows that wait to be drawn.
         blocked: Pieces whose senders wait for room.
         is_stopped: Whether nothing more is wanted.
+        asking: The Spark stages that wait for results, or did until nothing more was wanted.
     """
 
     received: int
@@ -62,6 +63,7 @@ class Level:
     waiting: int
     blocked: int
     is_stopped: bool
+    asking: tuple[int, ...] = ()
 
 
 class Inbox:
@@ -77,6 +79,7 @@ class Inbox:
         self._ledger = Ledger()
         self._pieces: deque[Piece] = deque()
         self._inquiries: deque[Inquiry] = deque()
+        self._turned_away: set[int] = set()
         self._bytes = 0
         self._received = 0
         self._waiting = 0
@@ -128,13 +131,13 @@ class Inbox:
             self._release(piece.batch.nbytes, piece.rows)
             return piece
 
-    def inquire(self, name: str) -> Inquiry:
-        """Returns a new inquiry, to be filled with `ask`."""
+    def inquire(self, name: str, stage: int | None = None) -> Inquiry:
+        """Returns a new inquiry of a Spark stage, to be filled with `ask`."""
         with self._changed:
-            inquiry = Inquiry(name, self._changed)
+            inquiry = Inquiry(name, self._changed, stage)
             self._inquiries.append(inquiry)
             if self._stopped:
-                self._drop(inquiry)
+                self._turn_away()
             return inquiry
 
     def ask(self, inquiry: Inquiry, piece: Piece) -> Taken:
@@ -210,8 +213,7 @@ class Inbox:
         with self._changed:
             self._stopped = True
             self._pieces.clear()
-            for inquiry in list(self._inquiries):
-                self._drop(inquiry)
+            self._turn_away()
             self._bytes = self._waiting = 0
             self._changed.notify_all()
 
@@ -237,6 +239,7 @@ class Inbox:
                 waiting=self._waiting,
                 blocked=self._blocked,
                 is_stopped=self._stopped,
+                asking=tuple(sorted(self._stages() | self._turned_away)),
             )
 
     def _ready_inquiry(self, rows: int) -> Inquiry | None:
@@ -247,6 +250,14 @@ class Inbox:
             if inquiry.rows >= rows or (inquiry.rows and (inquiry.is_complete or self._blocked)):
                 return inquiry
         return None
+
+    def _stages(self) -> set[int]:
+        return {inquiry.stage for inquiry in self._inquiries if inquiry.stage is not None}
+
+    def _turn_away(self) -> None:
+        self._turned_away |= self._stages()
+        for inquiry in list(self._inquiries):
+            self._drop(inquiry)
 
     def _drop(self, inquiry: Inquiry) -> None:
         if inquiry in self._inquiries:

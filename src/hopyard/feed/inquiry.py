@@ -23,10 +23,12 @@ class Inquiry:
     Args:
         name: What it is called in errors.
         changed: Tells those who wait that something has changed.
+        stage: The Spark stage that the partition belongs to; None if that is not known.
     """
 
-    def __init__(self, name: str, changed: threading.Condition) -> None:
+    def __init__(self, name: str, changed: threading.Condition, stage: int | None = None) -> None:
         self.name = name
+        self.stage = stage
         self.rows = 0
         self.is_complete = False
         self.is_dead = False

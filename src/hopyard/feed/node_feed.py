@@ -101,6 +101,7 @@ class NodeFeed:
             blocked=level.blocked,
             is_stopped=level.is_stopped,
             has_failed=self._has_failed,
+            asking=level.asking,
         )
         if state != self._told:
             Note(note=STATE, text=state.to_note()).send(self._environ)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard.feed.ranges import Ranges
+from hopyard.feed.shelf import Place
 
 PIECE_BYTES = 1 << 20
 FIRST_ROWS = 16
@@ -34,11 +35,13 @@ class Piece:
         batch: The rows, as columns or pickled.
         start: Number of the first row in its partition.
         rows: How many there are.
+        place: Where they lie, if that is on a shelf.
     """
 
     batch: pa.RecordBatch
     start: int
     rows: int
+    place: Place | None = None
 
     @property
     def tag(self) -> bytes:

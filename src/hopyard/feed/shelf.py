@@ -12,18 +12,20 @@ import os
 import secrets
 import struct
 import sys
-import threading
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import pyarrow as pa
 
-SHELF_BYTES = 32 << 20
+SHELF_BYTES = 64 << 20
 UNIT_BYTES = 64 << 10
 PAGE_BYTES = 4096
 SPARE_BYTES = 256
+HEAD = struct.Struct("<32sI")
 FREE, IN_USE = b"\0", b"\1"
+
+Marks: TypeAlias = "bytearray | memoryview"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,42 +72,17 @@ class Place:
         return cls(*cls.FORM.unpack(data))
 
 
-class _Boards:
-    """The bytes of a shelf: its key, a mark for each unit that says whether it is in use, and the units."""
+class Laid(NamedTuple):
+    """A batch that lies on a shelf."""
 
-    HEAD: ClassVar[struct.Struct] = struct.Struct("<32sI")
-
-    def __init__(self, file: int) -> None:
-        self._memory = mmap.mmap(file, 0)
-        key, self._units = self.HEAD.unpack_from(self._memory)
-        self.key = key.decode("ascii", "replace")
-        self._first = _first_unit(self._units)
-
-    def reserve(self, units: int) -> int | None:
-        """Returns the number of the first of some free units, which are in use now; None if there are none."""
-        start = self.HEAD.size
-        found = self._memory.find(FREE * units, start, start + self._units)
-        if found < 0:
-            return None
-        self._mark(found - start, units, IN_USE)
-        return found - start
-
-    def release(self, unit: int, units: int) -> None:
-        """Makes units free."""
-        self._mark(unit, units, FREE)
-
-    def room(self, unit: int, size: int) -> memoryview:
-        """Returns the bytes from a unit on."""
-        start = self._first + unit * UNIT_BYTES
-        return memoryview(self._memory)[start : start + size]
-
-    def _mark(self, unit: int, units: int, mark: bytes) -> None:
-        start = self.HEAD.size + unit
-        self._memory[start : start + units] = mark * units
+    batch: pa.RecordBatch
+    place: Place
 
 
 class Shelf:
-    """A shelf to put batches on, from any thread, while its context is open.
+    """A shelf to lay batches on, by one thread, while its context is open.
+
+    A place is in use as long as the feeder has the batch that lies there, or a node to which it was handed over.
 
     Args:
         size: How many bytes it has room for.
@@ -115,10 +92,10 @@ class Shelf:
         units = size // UNIT_BYTES
         key = secrets.token_hex(16)
         self._file = os.memfd_create("hopyard-shelf")
-        os.pwrite(self._file, _Boards.HEAD.pack(key.encode(), units), 0)
+        os.pwrite(self._file, HEAD.pack(key.encode(), units), 0)
         os.ftruncate(self._file, _first_unit(units) + units * UNIT_BYTES)
         self._boards = _Boards(self._file)
-        self._lock = threading.Lock()
+        self._kept = bytearray(units)
         self.name = ShelfName(pid=os.getpid(), descriptor=self._file, key=key)
 
     def __enter__(self) -> Self:
@@ -128,23 +105,28 @@ class Shelf:
         """Takes the shelf away; who has opened it keeps what lies on it."""
         os.close(self._file)
 
-    def put(self, batch: pa.RecordBatch) -> Place | None:
-        """Writes a batch where there is room for it; returns None if there is none."""
+    def put(self, batch: pa.RecordBatch) -> Laid | None:
+        """Returns a copy of a batch that lies on the shelf; None if there is no room for it."""
         size = pa.ipc.get_record_batch_size(batch) + batch.schema.serialize().size + SPARE_BYTES
         units = -(-size // UNIT_BYTES)
-        with self._lock:
-            unit = self._boards.reserve(units)
-        if unit is None:
+        unit = self._free().find(FREE * units)
+        if unit < 0:
             return None
         sink = pa.FixedSizeBufferWriter(pa.py_buffer(self._boards.room(unit, units * UNIT_BYTES)))
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return Place(unit, units, sink.tell())
+        place = Place(unit, units, sink.tell())
+        _mark(self._kept, place, IN_USE)
+        return Laid(self._boards.batch(place, self._kept), place)
 
+    def hand_over(self, place: Place) -> None:
+        """Takes note that a node is told of a place."""
+        _mark(self._boards.marks, place, IN_USE)
 
-def shared_shelf(*, is_near: bool) -> AbstractContextManager[Shelf | None]:
-    """Returns a shelf, if somebody is near to share it with and this system can."""
-    return Shelf() if is_near and sys.platform == "linux" else nullcontext()
+    def _free(self) -> bytes:
+        """Returns a mark for each unit, after those of the feeder and those of the nodes."""
+        marks = (int.from_bytes(self._kept, "little"), int.from_bytes(self._boards.marks, "little"))
+        return (marks[0] | marks[1]).to_bytes(len(self._kept), "little")
 
 
 class OpenShelf:
@@ -168,29 +150,55 @@ class OpenShelf:
             raise FileNotFoundError(f"{path} is another shelf")
 
     def batch(self, place: Place) -> pa.RecordBatch:
-        """Returns a batch as it lies there; its place is free again when nothing refers to it any more."""
-        loan = _Loan(self._boards, place)
-        with pa.ipc.open_stream(loan.buffer()) as reader:
+        """Returns a batch that was handed over, as it lies there; one can do so once."""
+        return self._boards.batch(place, self._boards.marks)
+
+
+def shared_shelf(*, is_near: bool) -> AbstractContextManager[Shelf | None]:
+    """Returns a shelf, if somebody is near to share it with and this system can."""
+    return Shelf() if is_near and sys.platform == "linux" else nullcontext()
+
+
+class _Boards:
+    """The memory of a shelf: its key, the marks of the nodes that say which units are in use, and the units."""
+
+    def __init__(self, file: int) -> None:
+        self._memory = mmap.mmap(file, 0)
+        key, units = HEAD.unpack_from(self._memory)
+        self.key = key.decode("ascii", "replace")
+        self.marks = memoryview(self._memory)[HEAD.size : HEAD.size + units]
+        self._first = _first_unit(units)
+
+    def room(self, unit: int, size: int) -> memoryview:
+        """Returns the bytes from a unit on."""
+        start = self._first + unit * UNIT_BYTES
+        return memoryview(self._memory)[start : start + size]
+
+    def batch(self, place: Place, marks: Marks) -> pa.RecordBatch:
+        """Returns what lies at a place; when nothing refers to it any more, some marks say that it is free."""
+        room = pa.py_buffer(self.room(place.unit, place.size))
+        loan = _Loan(self, place, marks)
+        with pa.ipc.open_stream(pa.foreign_buffer(room.address, room.size, base=loan)) as reader:
             return reader.read_next_batch()
 
 
 class _Loan:
-    """A place that is being read."""
+    """A place that is in use."""
 
-    __slots__ = ("_boards", "_place")
+    __slots__ = ("_boards", "_marks", "_place")
 
-    def __init__(self, boards: _Boards, place: Place) -> None:
+    def __init__(self, boards: _Boards, place: Place, marks: Marks) -> None:
         self._boards = boards
         self._place = place
-
-    def buffer(self) -> pa.Buffer:
-        """Returns the bytes of it, which keep this alive."""
-        room = pa.py_buffer(self._boards.room(self._place.unit, self._place.size))
-        return pa.foreign_buffer(room.address, room.size, base=self)
+        self._marks = marks
 
     def __del__(self) -> None:
-        self._boards.release(self._place.unit, self._place.units)
+        _mark(self._marks, self._place, FREE)
+
+
+def _mark(marks: Marks, place: Place, mark: bytes) -> None:
+    marks[place.unit : place.unit + place.units] = mark * place.units
 
 
 def _first_unit(units: int) -> int:
-    return -(-(_Boards.HEAD.size + units) // PAGE_BYTES) * PAGE_BYTES
+    return -(-(HEAD.size + units) // PAGE_BYTES) * PAGE_BYTES

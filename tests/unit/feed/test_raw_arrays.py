@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hopyard.feed.raw_arrays import FrameForm, lists_of
+
+pytestmark = pytest.mark.unit
+
+FLOATS = pa.list_(pa.float32())
+
+
+def raw(numbers: list[float | None], kind: str) -> bytes:
+    """Returns an array as Spark holds it."""
+    words = [0] * -(-len(numbers) // 64)
+    for place, number in enumerate(numbers):
+        if number is None:
+            words[place // 64] |= 1 << place % 64
+    body = np.array([0 if number is None else number for number in numbers], kind).tobytes()
+    filled = body + bytes(-len(body) % 8)
+    return np.array([len(numbers)], np.int64).tobytes() + np.array(words, np.uint64).tobytes() + filled
+
+
+def column(rows: list[bytes | None]) -> pa.BinaryArray:
+    return pa.array(rows, pa.binary())
+
+
+def nothing(rows: int, kind: pa.DataType = FLOATS) -> pa.ListArray:
+    return pa.array([[]] * rows, kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arrow"),
+    [
+        ("i1", pa.int8()),
+        ("i2", pa.int16()),
+        ("i4", pa.int32()),
+        ("i8", pa.int64()),
+        ("f4", pa.float32()),
+        ("f8", pa.float64()),
+    ],
+)
+@pytest.mark.parametrize("count", [0, 1, 3, 63, 64, 65, 130])
+def test_arrays_that_are_all_as_long_are_read(kind: str, arrow: pa.DataType, count: int) -> None:
+    rows = [[float((place + row) % 100) for place in range(count)] for row in range(5)]
+    lists = lists_of(column([raw(row, kind) for row in rows]), nothing(5, pa.list_(arrow)))
+    assert lists.type == pa.list_(arrow)
+    assert lists.to_pylist() == rows
+    lists.validate(full=True)
+
+
+def test_arrays_of_different_lengths_are_read() -> None:
+    rows = [[1.5] * count for count in (3, 0, 200, 4, 64, 1)]  # 3 and 4 take the same number of bytes
+    lists = lists_of(column([raw(row, "f4") for row in rows]), nothing(len(rows)))
+    assert lists.to_pylist() == rows
+    lists.validate(full=True)
+
+
+@pytest.mark.parametrize("counts", [(70, 70), (3, 70)])
+def test_numbers_that_are_null_stay_null(counts: tuple[int, ...]) -> None:
+    rows = [[None if place % 3 == 0 else float(place) for place in range(count)] for count in counts]
+    lists = lists_of(column([raw(row, "f4") for row in rows]), nothing(len(rows)))
+    assert lists.to_pylist() == rows
+    lists.validate(full=True)
+
+
+def test_where_there_are_no_bytes_the_rest_counts() -> None:
+    rest = pa.array([[], None, [7.0, None], []], FLOATS)
+    lists = lists_of(column([raw([1, 2], "f4"), None, None, raw([3], "f4")]), rest)
+    assert lists.to_pylist() == [[1, 2], None, [7, None], [3]]
+
+
+def test_if_there_are_no_bytes_at_all_it_is_the_rest() -> None:
+    rest = pa.array([[7.0], None], FLOATS)
+    assert lists_of(column([None, None]), rest) is rest
+
+
+def test_a_part_of_a_column_is_read() -> None:
+    rows = [[float(number)] * 3 for number in range(10)]
+    part = column([raw(row, "f4") for row in rows]).slice(4, 3)
+    assert lists_of(part, nothing(3)).to_pylist() == rows[4:7]
+
+
+def test_what_is_not_a_number_stays_so() -> None:
+    lists = lists_of(
+        column([raw([float("nan"), float("inf"), -0.0], "f8")]), nothing(1, pa.list_(pa.float64()))
+    )
+    assert str(lists.to_pylist()) == "[[nan, inf, -0.0]]"
+
+
+def test_no_rows_are_no_lists() -> None:
+    assert lists_of(column([]), nothing(0)).to_pylist() == []
+
+
+def test_the_columns_of_a_frame_are_restored_with_their_names() -> None:
+    form = FrameForm(names=("label", "image", "label"), raw=frozenset([1]))
+    sent = pa.record_batch(
+        [pa.array([1, 2]), column([raw([1], "f4"), raw([2], "f4")]), nothing(2), pa.array(["a", "b"])],
+        names=["0/0", "1/0", "1/1", "2/0"],
+    )
+    (batch,) = form.restored([sent])
+    assert batch.schema.names == ["label", "image", "label"]
+    assert [each.to_pylist() for each in batch.columns] == [[1, 2], [[1], [2]], ["a", "b"]]
+
+
+def test_a_frame_without_such_arrays_is_left_alone() -> None:
+    batch = pa.record_batch({"x": [1]})
+    assert next(FrameForm(names=("x",)).restored([batch])) is batch
