@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from hopyard.cluster.node_status import Phase
 from hopyard.errors import FeedJobFailed
 from hopyard.feed.service import END
-from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, Team, answer_of
+from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team, answer_of
 from hopyard.training.standing import Standing
-
-if TYPE_CHECKING:
-    from hopyard.training.feedable import Feedable
 
 TELL_SECONDS = 120.0
 
@@ -27,7 +23,7 @@ class Farewell:
         nodes: Those of it that are fed.
     """
 
-    def __init__(self, run: Feedable, nodes: FedNodes) -> None:
+    def __init__(self, run: FedRun, nodes: FedNodes) -> None:
         self._run = run
         self._nodes = nodes
         self._told: set[tuple[int, int]] = set()

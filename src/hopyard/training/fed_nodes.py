@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
@@ -15,11 +15,21 @@ from hopyard.training.feed_watch import has_enough, has_failed
 from hopyard.training.standing import Standing, feed_token
 from hopyard.wire import Endpoint, Json
 
-if TYPE_CHECKING:
-    from hopyard.training.feedable import Feedable
-
 LOOK_SECONDS = 0.05
 VERDICT_SECONDS = 60.0
+
+
+class FedRun(Protocol):
+    """A run whose nodes are fed."""
+
+    def standing(self) -> Standing:
+        """Returns how the nodes are doing, and which attempt they belong to."""
+
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Tells whether the run has ended, well or not."""
+
+    def failure(self) -> BaseException | None:
+        """Returns what the run ended of; None while it goes on, and if it ended well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +57,23 @@ def answer_of(node: FeedNode, method: str, message: Mapping[str, Json]) -> dict[
         return None
 
 
+class _Deadline:
+    """A moment that can be put off."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.extend()
+
+    def extend(self) -> None:
+        """Begins anew."""
+        self._moment = time.monotonic() + self._seconds
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is over."""
+        return time.monotonic() > self._moment
+
+
 class FedNodes:
     """The nodes of a run that are fed.
 
@@ -56,7 +83,7 @@ class FedNodes:
         ranks: The nodes that are fed.
     """
 
-    def __init__(self, run: Feedable, *, secret: str, ranks: Sequence[int]) -> None:
+    def __init__(self, run: FedRun, *, secret: str, ranks: Sequence[int]) -> None:
         self._run = run
         self._secret = secret
         self._ranks = frozenset(ranks)
@@ -82,7 +109,7 @@ class FedNodes:
             NotFed: Some of them took longer.
             HopyardError: What ended the run.
         """
-        deadline = time.monotonic() + seconds
+        deadline = _Deadline(seconds)
         while not self._run.has_ended(LOOK_SECONDS):
             now = self.look()
             absent = [
@@ -91,8 +118,8 @@ class FedNodes:
             if now.nodes and not absent:
                 return self.team(now)
             if any(node.phase is not Phase.RUNNING or has_failed(node) for node in absent):
-                deadline = time.monotonic() + seconds  # their start, or their end, has a deadline of its own
-            elif time.monotonic() > deadline:
+                deadline.extend()  # their start, or their end, has a deadline of its own
+            elif deadline.has_passed:
                 who = ", ".join(f"node {node.rank} on {node.host}" for node in absent)
                 reason = (
                     f"{seconds:g} s after their start (feed_timeout), these take no rows (ctx.feed()): {who}"
@@ -100,6 +127,26 @@ class FedNodes:
                 raise NotFed("a feed", reason)
         self.check_run()
         return Team(attempt=self.look().attempt)
+
+    def ask(
+        self, team: Team, method: str, message: Callable[[FeedNode], Mapping[str, Json]]
+    ) -> dict[int, dict[str, Any]]:
+        """Returns the answers of nodes, by rank; those that have had enough give none, the others are asked until they do.
+
+        Raises:
+            HopyardError: As `await_verdict`.
+        """
+        answers: dict[int, dict[str, Any]] = {}
+        deadline = _Deadline(VERDICT_SECONDS)
+        while True:
+            for node in team.nodes:
+                answer = None if node.rank in answers else answer_of(node, method, message(node))
+                if answer is not None:
+                    answers[node.rank] = answer
+            silent = team.silent(answers)
+            if not silent or self._is_explained(team.attempt, silent, deadline):
+                return answers
+            self._run.has_ended(LOOK_SECONDS)
 
     def await_verdict(self, attempt: int, ranks: Collection[int] | None = None) -> None:
         """Waits until it is known why nodes take no rows; returns if they have had enough.
@@ -113,23 +160,26 @@ class FedNodes:
             FeedJobFailed: They have neither had enough nor failed.
             HopyardError: What ended the run.
         """
-        deadline = time.monotonic() + VERDICT_SECONDS
-        while not self._run.has_ended():
-            now = self.look()
-            if now.attempt != attempt:
-                raise NodesReplaced(now.attempt)
-            if any(map(has_failed, now.nodes)):
-                deadline = (
-                    time.monotonic() + VERDICT_SECONDS
-                )  # the end of the others has deadlines of its own
-            elif all(has_enough(node) for node in now.nodes if ranks is None or node.rank in ranks):
-                return
-            elif time.monotonic() > deadline:
-                raise FeedJobFailed(f"no node took the rows, and none has failed for {VERDICT_SECONDS:g} s")
+        deadline = _Deadline(VERDICT_SECONDS)
+        while not self._is_explained(attempt, self._ranks if ranks is None else ranks, deadline):
             self._run.has_ended(LOOK_SECONDS)
+
+    def _is_explained(self, attempt: int, ranks: Collection[int], deadline: _Deadline) -> bool:
+        """Tells whether nodes have had enough, or the run has ended well; raises as `await_verdict`."""
+        has_ended = self._run.has_ended()
         self.check_run()
-        if self.look().attempt != attempt:
-            raise NodesReplaced(self.look().attempt)
+        now = self.look()
+        if now.attempt != attempt:
+            raise NodesReplaced(now.attempt)
+        if any(map(has_failed, now.nodes)):
+            deadline.extend()  # the end of the others, and their new start, have deadlines of their own
+            return has_ended
+        if has_ended or all(has_enough(node) for node in now.nodes if node.rank in ranks):
+            return True
+        if deadline.has_passed:
+            who = ", ".join(f"node {node.rank} on {node.host}" for node in now.nodes if node.rank in ranks)
+            raise FeedJobFailed(f"{who}: taking no rows for {VERDICT_SECONDS:g} s, and none has failed")
+        return False
 
     def check(self, attempt: int) -> None:
         """Raises what became of the nodes of an attempt, if one of them has failed; as `await_verdict`."""

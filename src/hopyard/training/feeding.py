@@ -1,24 +1,21 @@
-"""Feeds the nodes of a cluster from the driver: starts Spark's jobs, watches the nodes, keeps account."""
+"""Feeds the nodes of a run from the driver: data, epoch by epoch, and streams; and gets their results."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hopyard.errors import BadArguments, FeedJobFailed, NodesReplaced, NotFed, WireTimeout
-from hopyard.feed.account import EpochAccount, check
+from hopyard.errors import BadArguments, NodesReplaced, NotFed
+from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.feeder import FeedPlan, PartitionReport
-from hopyard.feed.replay_job import ReplayJob
-from hopyard.feed.service import BEGIN, COUNTS, FORGET, SEAL
-from hopyard.feed.sources import FeedJob, Source, source_of
+from hopyard.feed.sources import Source, source_of
+from hopyard.training.asking_jobs import AskingJobs
+from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
-from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, Team, answer_of
-from hopyard.training.feed_watch import Progress, has_enough, has_failed
+from hopyard.training.fed_nodes import FedNodes, Team
 from hopyard.training.query_stream import StreamOrder
 from hopyard.training.streaming import StreamFeed, Streams, is_stream
 
@@ -73,14 +70,15 @@ class Feeding:
         *,
         secret: str,
         ranks: Sequence[int],
-        keep: Callable[[int, EpochAccount, Sequence[PartitionReport]], None],
+        keep: Keep,
     ) -> None:
         self._run = run
         self._nodes = FedNodes(run, secret=secret, ranks=ranks)
-        self._keep = keep
+        self._feeder = EpochFeeder(run, self._nodes, keep)
         self._feeds = 0
         self._streams = Streams(run, self)
         self._farewell = Farewell(run, self._nodes)
+        self._asking = AskingJobs(run, self._nodes)
 
     def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
         """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
@@ -116,7 +114,9 @@ class Feeding:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        return source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema)
+        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema)
+        self._asking.watch(source.context)
+        return results
 
     def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
         """Feeds one batch of a stream, and returns when the nodes have taken it; it counts as an epoch.
@@ -126,7 +126,9 @@ class Feeding:
         """
         while True:
             try:
-                return self._epoch(self._gather(order), source, order, feed=feed, epoch=batch, keeps=False)
+                return self._feeder.feed(
+                    self._gather(order), source, order, feed=feed, epoch=batch, keeps=False
+                )
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
@@ -180,141 +182,11 @@ class Feeding:
             if attempt not in (None, team.attempt):
                 raise NodesReplaced(team.attempt)
             attempt = team.attempt
-            account = self._epoch(team, source, order, feed=feed, epoch=epoch, keeps=keeps)
+            account = self._feeder.feed(team, source, order, feed=feed, epoch=epoch, keeps=keeps)
             yield account
             if not account.is_whole:
                 return
-            if keeps and self._is_kept(team, feed):
-                yield from self._replay(team, order, feed=feed, epochs=range(epoch + 1, order.epochs))
+            if keeps and self._feeder.is_kept(team, feed):
+                yield from self._feeder.replay(team, order, feed=feed, epochs=range(epoch + 1, order.epochs))
                 return
             keeps = False
-
-    def _epoch(
-        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool
-    ) -> EpochAccount:
-        """Has Spark feed an epoch.
-
-        Raises:
-            NodesReplaced: Other nodes are there now.
-        """
-        if not team.nodes:
-            return EpochAccount(epoch=epoch, rows=0, by_node={}, is_whole=False, attempt=team.attempt)
-        began = time.monotonic()
-        self._begin(team, feed, keeps=keeps)
-        plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
-        reports = self._feed(FeedJob(source, plan), team, order.timeout)
-        if reports is not None:
-            self._check(team, plan, reports)
-        account = EpochAccount.of(epoch, reports or [], time.monotonic() - began)
-        account = replace(account, attempt=team.attempt, is_whole=account.is_whole and reports is not None)
-        self._keep(feed, account, reports or [])
-        return account
-
-    def _begin(self, team: Team, feed: int, *, keeps: bool) -> None:
-        """Tells the nodes who is fed, and whether to keep what comes for later epochs."""
-        message: dict[str, Any] = {
-            "feed": feed,
-            "ranks": [node.rank for node in team.nodes],
-            "hub": asdict(team.nodes[0].endpoint),
-        }
-        neighbours = Counter(node.host for node in team.nodes)
-        shares = {node.rank: 1 / neighbours[node.host] if keeps else 0 for node in team.nodes}
-        answers = [
-            node.rank
-            for node in team.nodes
-            if answer_of(node, BEGIN, {**message, "share": shares[node.rank]}) is not None
-        ]
-        self._explain(team, answers)
-
-    def _feed(self, job: FeedJob, team: Team, feed_timeout: float) -> list[PartitionReport] | None:
-        """Sees a Spark job through and returns its reports; None if it was ended since nobody wanted its rows."""
-        if not self._see_through(job, team, feed_timeout):
-            return None
-        try:
-            reports = job.reports()
-        except FeedJobFailed:
-            self._nodes.check(team.attempt)
-            raise
-        if not all(report.is_whole for report in reports):
-            self._nodes.await_verdict(team.attempt)
-        return reports
-
-    def _check(self, team: Team, plan: FeedPlan, reports: Sequence[PartitionReport]) -> None:
-        """Compares what was sent with what the nodes count; those that have had enough cannot be asked."""
-        message: dict[str, Any] = {"feed": plan.feed, "epoch": plan.epoch}
-        answers = team.ask(COUNTS, message)
-        self._explain(team, answers)
-        team.ask(FORGET, message)
-        if not team.silent(answers):
-            check(plan.epoch, reports, [dict(answer["partitions"]) for answer in answers.values()])
-
-    def _is_kept(self, team: Team, feed: int) -> bool:
-        """Tells whether all nodes have kept all that they got."""
-        answers = team.ask(SEAL, {"feed": feed})
-        lacking = team.silent([rank for rank, answer in answers.items() if answer["whole"]])
-        if lacking:
-            LOG.info("later epochs are computed again, since an epoch does not fit on nodes %s", lacking)
-        return not lacking
-
-    def _replay(self, team: Team, order: FeedOrder, *, feed: int, epochs: range) -> Iterator[EpochAccount]:
-        """Has the nodes read epochs again; yields those that they have all come through.
-
-        Raises:
-            NodesReplaced: Other nodes are there now.
-        """
-        began = time.monotonic()
-        job = ReplayJob(team.nodes, epochs, order.seed)
-        replaced = self._see_replay_through(job, team, order.timeout)
-        seconds = round((time.monotonic() - began) / len(epochs), 3)
-        for epoch in epochs:
-            rows = job.rows(epoch)
-            if rows is None and replaced is not None:
-                raise replaced
-            account = EpochAccount.replayed(epoch, rows or {}, seconds)
-            account = replace(account, attempt=team.attempt, is_whole=rows is not None)
-            self._keep(feed, account, [])
-            yield account
-            if rows is None:
-                return
-
-    def _see_replay_through(self, job: ReplayJob, team: Team, feed_timeout: float) -> NodesReplaced | None:
-        """Returns when the nodes read no more; if others took their place, this says so."""
-        try:
-            if self._see_through(job, team, feed_timeout):
-                job.reports()
-                self._explain(team, job.finished())
-        except NodesReplaced as replaced:
-            return replaced
-        return None
-
-    def _see_through(self, job: FeedJob | ReplayJob, team: Team, feed_timeout: float) -> bool:
-        """Returns whether a job came to its own end; it is ended if nobody wants its rows, or on any error."""
-        try:
-            job.start()
-            return self._watch(job, team.attempt, feed_timeout)
-        except WireTimeout:  # of a node, which may be about to be given up
-            job.cancel()
-            self._nodes.await_verdict(team.attempt)
-            return False
-        except BaseException:
-            job.cancel()
-            raise
-
-    def _watch(self, job: FeedJob | ReplayJob, attempt: int, feed_timeout: float) -> bool:
-        """Waits for the end of a job; ends it if nobody wants its rows. Returns whether it came to its own end."""
-        progress = Progress(feed_timeout)
-        while not job.wait(LOOK_SECONDS):
-            now = self._nodes.look()
-            is_over = self._run.has_ended() or now.attempt != attempt
-            if is_over or any(map(has_failed, now.nodes)) or all(map(has_enough, now.nodes)):
-                job.cancel()
-                self._nodes.await_verdict(attempt)
-                return False
-            progress.look(now.nodes)
-        return True
-
-    def _explain(self, team: Team, answers: Collection[int]) -> None:
-        """Finds out why nodes have not answered, if some have not; returns if they have had enough."""
-        silent = team.silent(answers)
-        if silent:
-            self._nodes.await_verdict(team.attempt, silent)

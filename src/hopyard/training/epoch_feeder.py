@@ -1,0 +1,160 @@
+"""Feeds one epoch: starts Spark's job, watches the nodes meanwhile, keeps account."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hopyard.errors import FeedJobFailed, NodesReplaced, WireTimeout
+from hopyard.feed.account import EpochAccount, check
+from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.replay_job import ReplayJob
+from hopyard.feed.service import BEGIN, COUNTS, FORGET, SEAL
+from hopyard.feed.sources import FeedJob, Source
+from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team
+from hopyard.training.feed_watch import Progress, has_enough, has_failed
+
+if TYPE_CHECKING:
+    from hopyard.training.feeding import FeedOrder
+
+LOG = logging.getLogger(__name__)
+
+Keep: TypeAlias = Callable[[int, EpochAccount, Sequence[PartitionReport]], None]
+
+
+class EpochFeeder:
+    """Feeds epochs to the nodes of a run; an epoch is done when nodes of one attempt have taken all of it.
+
+    Args:
+        run: The run.
+        nodes: Those of it that are fed.
+        keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
+    """
+
+    def __init__(self, run: FedRun, nodes: FedNodes, keep: Keep) -> None:
+        self._run = run
+        self._nodes = nodes
+        self._keep = keep
+
+    def feed(
+        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool
+    ) -> EpochAccount:
+        """Has Spark feed an epoch.
+
+        Raises:
+            NodesReplaced: Other nodes are there now.
+        """
+        if not team.nodes:
+            return EpochAccount(epoch=epoch, rows=0, by_node={}, is_whole=False, attempt=team.attempt)
+        began = time.monotonic()
+        self._begin(team, feed, keeps=keeps)
+        plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
+        reports = self._reports(FeedJob(source, plan), team, order.timeout)
+        if reports is not None:
+            self._check(team, plan, reports)
+        account = EpochAccount.of(epoch, reports or [], time.monotonic() - began)
+        account = replace(account, attempt=team.attempt, is_whole=account.is_whole and reports is not None)
+        self._keep(feed, account, reports or [])
+        return account
+
+    def _begin(self, team: Team, feed: int, *, keeps: bool) -> None:
+        """Tells the nodes who is fed, and whether to keep what comes for later epochs."""
+        message: dict[str, Any] = {
+            "feed": feed,
+            "ranks": [node.rank for node in team.nodes],
+            "hub": asdict(team.nodes[0].endpoint),
+        }
+        neighbours = Counter(node.host for node in team.nodes)
+        shares = {node.rank: 1 / neighbours[node.host] if keeps else 0 for node in team.nodes}
+        self._nodes.ask(team, BEGIN, lambda node: {**message, "share": shares[node.rank]})
+
+    def _reports(self, job: FeedJob, team: Team, feed_timeout: float) -> list[PartitionReport] | None:
+        """Sees a Spark job through and returns its reports; None if it was ended since nobody wanted its rows."""
+        if not self._see_through(job, team, feed_timeout):
+            return None
+        try:
+            reports = job.reports()
+        except FeedJobFailed:
+            self._nodes.check(team.attempt)
+            raise
+        if not all(report.is_whole for report in reports):
+            self._nodes.await_verdict(team.attempt)
+        return reports
+
+    def _check(self, team: Team, plan: FeedPlan, reports: Sequence[PartitionReport]) -> None:
+        """Compares what was sent with what the nodes count; those that have had enough cannot be asked."""
+        message: dict[str, Any] = {"feed": plan.feed, "epoch": plan.epoch}
+        answers = self._nodes.ask(team, COUNTS, lambda _: message)
+        team.ask(FORGET, message)
+        if not team.silent(answers):
+            check(plan.epoch, reports, [dict(answer["partitions"]) for answer in answers.values()])
+
+    def is_kept(self, team: Team, feed: int) -> bool:
+        """Tells whether all nodes have kept all that they got."""
+        answers = team.ask(SEAL, {"feed": feed})
+        lacking = team.silent([rank for rank, answer in answers.items() if answer["whole"]])
+        if lacking:
+            LOG.info("later epochs are computed again, since an epoch does not fit on nodes %s", lacking)
+        return not lacking
+
+    def replay(self, team: Team, order: FeedOrder, *, feed: int, epochs: range) -> Iterator[EpochAccount]:
+        """Has the nodes read epochs again; yields those that they have all come through.
+
+        Raises:
+            NodesReplaced: Other nodes are there now.
+        """
+        began = time.monotonic()
+        job = ReplayJob(team.nodes, epochs, order.seed)
+        replaced = self._see_replay_through(job, team, order.timeout)
+        seconds = round((time.monotonic() - began) / len(epochs), 3)
+        for epoch in epochs:
+            rows = job.rows(epoch)
+            if rows is None and replaced is not None:
+                raise replaced
+            account = EpochAccount.replayed(epoch, rows or {}, seconds)
+            account = replace(account, attempt=team.attempt, is_whole=rows is not None)
+            self._keep(feed, account, [])
+            yield account
+            if rows is None:
+                return
+
+    def _see_replay_through(self, job: ReplayJob, team: Team, feed_timeout: float) -> NodesReplaced | None:
+        """Returns when the nodes read no more; if others took their place, this says so."""
+        try:
+            if self._see_through(job, team, feed_timeout):
+                job.reports()
+                if behind := team.silent(job.finished()):
+                    self._nodes.await_verdict(team.attempt, behind)
+        except NodesReplaced as replaced:
+            return replaced
+        return None
+
+    def _see_through(self, job: FeedJob | ReplayJob, team: Team, feed_timeout: float) -> bool:
+        """Returns whether a job came to its own end; it is ended if nobody wants its rows, or on any error."""
+        try:
+            job.start()
+            return self._watch(job, team.attempt, feed_timeout)
+        except WireTimeout:  # of a node, which may be about to be given up
+            job.cancel()
+            self._nodes.await_verdict(team.attempt)
+            return False
+        except BaseException:
+            job.cancel()
+            raise
+
+    def _watch(self, job: FeedJob | ReplayJob, attempt: int, feed_timeout: float) -> bool:
+        """Waits for the end of a job; ends it if nobody wants its rows. Returns whether it came to its own end."""
+        progress = Progress(feed_timeout)
+        while not job.wait(LOOK_SECONDS):
+            now = self._nodes.look()
+            is_over = self._run.has_ended() or now.attempt != attempt
+            if is_over or any(map(has_failed, now.nodes)) or all(map(has_enough, now.nodes)):
+                job.cancel()
+                self._nodes.await_verdict(attempt)
+                return False
+            progress.look(now.nodes)
+        return True
