@@ -23,7 +23,7 @@ from benchmarks.old_library import VERSION, old_python
 from benchmarks.report import Table
 
 TIMES = 3
-OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 40_000, 320_000
+OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 160_000, 320_000
 FLIGHT = "flight"
 
 Rates = Mapping[str, float]

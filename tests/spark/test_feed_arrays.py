@@ -73,7 +73,7 @@ def test_arrays_that_are_lists_of_objects_come_through(spark: SparkSession) -> N
 def test_arrays_travel_as_bytes(spark: SparkSession) -> None:
     sent, _ = with_raw_arrays(spark.range(1).selectExpr("array(cast(id as float), 2.0f) as x", "id"))
     (row,) = sent.collect()
-    assert [kind for _, kind in sent.dtypes] == ["binary", "array<float>", "bigint"]
+    assert [kind for _, kind in sent.dtypes] == ["string", "array<float>", "bigint"]
     assert (len(row[0]), row[1]) == (24, [])
 
 

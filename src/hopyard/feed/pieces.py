@@ -25,6 +25,7 @@ PICKLED_SCHEMA = pa.schema(
 )
 _TAG = struct.Struct("<QQ")
 TAG_BYTES = _TAG.size
+_ENDS = struct.Struct("<qq")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,11 @@ def is_pickled(schema: pa.Schema) -> bool:
 def pack(rows: list[object]) -> pa.RecordBatch:
     """Returns any objects as a batch; they are serialised together, once."""
     # classes of the driver's main program travel by value, which pickle alone cannot do
-    return pa.record_batch([pa.array([cloudpickle.dumps(rows)], pa.large_binary())], schema=PICKLED_SCHEMA)
+    data = pa.py_buffer(cloudpickle.dumps(rows))
+    ends = pa.py_buffer(_ENDS.pack(0, data.size))
+    return pa.record_batch(
+        [pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, data])], schema=PICKLED_SCHEMA
+    )
 
 
 def unpack(batch: pa.RecordBatch) -> list[object]:

@@ -25,8 +25,8 @@ class FrameForm:
 
     Attributes:
         names: What they are called.
-        raw: Which of them, by place, travel as two: the bytes of an array, null where Spark does not hold it so, and
-            the array for those rows.
+        raw: Which of them, by place, travel as two: the bytes of an array, which count as a text to Spark, null where it
+            does not hold the array so; and the array for those rows.
     """
 
     names: tuple[str, ...]
@@ -45,11 +45,11 @@ class FrameForm:
         return pa.record_batch(restored, names=self.names)
 
 
-def lists_of(raw: pa.BinaryArray, rest: pa.ListArray) -> pa.ListArray:
+def lists_of(raw: pa.Array, rest: pa.ListArray) -> pa.ListArray:
     """Returns arrays of numbers, from their bytes where there are any and as they are for the rest.
 
     Args:
-        raw: The bytes.
+        raw: The bytes, as texts or binaries of any form.
         rest: What counts where there are no bytes; its type is that of the result.
     """
     if raw.null_count == len(raw):
@@ -67,9 +67,12 @@ class _Raw:
         is_null: Whether there are none at all; None if that is the case nowhere.
     """
 
-    def __init__(self, raw: pa.BinaryArray, kind: type[np.generic]) -> None:
+    def __init__(self, raw: pa.Array, kind: type[np.generic]) -> None:
         _, places, data = raw.buffers()
-        ends = np.frombuffer(places, np.int32)[raw.offset : raw.offset + len(raw) + 1]
+        is_large = pa.types.is_large_string(raw.type) or pa.types.is_large_binary(raw.type)
+        ends = np.frombuffer(places, np.int64 if is_large else np.int32)[
+            raw.offset : raw.offset + len(raw) + 1
+        ]
         whole = data.size // WORD * WORD
         self.kind = np.dtype(kind)
         self.words = np.frombuffer(data, np.uint64, count=whole // WORD)

@@ -81,7 +81,7 @@ class ArrayExpressions:
         self._unsafe, self._columnar = catalyst.class_of(UNSAFE), catalyst.class_of(COLUMNAR)
         self._unsafe_type, self._any = catalyst.object_type(UNSAFE), catalyst.object_type("java.lang.Object")
         self._boolean, self._int, self._long = map(catalyst.type, ("boolean", "int", "bigint"))
-        self._text, self._binary = map(catalyst.type, ("string", "binary"))
+        self._text = catalyst.type("string")
 
     def columns(self, raw: frozenset[int]) -> list[Column]:
         """Returns the columns of the DataFrame, some of them in two parts."""
@@ -101,7 +101,7 @@ class ArrayExpressions:
             TypeError: Something else came out of it than went in.
         """
         raw, _ = self._parts(self._catalyst.array(KNOWN, self._catalyst.type("array<int>")))
-        found = raw.eval(None)
+        found = raw.eval(None).getBytes()
         lists = lists_of(pa.array([found], pa.binary()), pa.array([[]], pa.list_(pa.int32())))
         if lists.to_pylist() != [KNOWN]:
             raise TypeError(f"the array {KNOWN} is {found!r} in it")
@@ -116,16 +116,14 @@ class ArrayExpressions:
         copied = make.call(array, "copy", kind)
         held = make.choice(make.call(self._columnar, "isInstance", self._boolean, array), copied, array)
         is_unsafe = make.call(self._unsafe, "isInstance", self._boolean, held)
-        raw = make.choice(is_unsafe, self._bytes(held), make.null(self._binary))
+        raw = make.choice(is_unsafe, self._bytes(held), make.null(self._text))
         return raw, make.choice(is_unsafe, make.array([], kind), held)
 
     def _bytes(self, held: Any) -> Any:
-        """Returns the memory of an array; Spark has no way from there to bytes but that of texts."""
+        """Returns the memory of an array as a text, which is what Spark copies least on its way to Python."""
         make = self._catalyst
         unsafe = make.call(self._unsafe, "cast", self._unsafe_type, held)
         base = make.call(unsafe, "getBaseObject", self._any)
         offset = make.call(unsafe, "getBaseOffset", self._long)
         size = make.call(unsafe, "getSizeInBytes", self._int)
-        return make.call(
-            make.call_static(TEXT, "fromAddress", self._text, base, offset, size), "getBytes", self._binary
-        )
+        return make.call_static(TEXT, "fromAddress", self._text, base, offset, size)

@@ -82,6 +82,12 @@ def test_a_part_of_a_column_is_read() -> None:
     assert lists_of(part, nothing(3)).to_pylist() == rows[4:7]
 
 
+@pytest.mark.parametrize("form", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()])
+def test_bytes_may_come_as_any_kind_of_bytes(form: pa.DataType) -> None:
+    rows = [[2.0, 2.0], [2.0]]  # their bytes happen to be a valid text
+    assert lists_of(pa.array([raw(row, "f4") for row in rows], form), nothing(2)).to_pylist() == rows
+
+
 def test_what_is_not_a_number_stays_so() -> None:
     lists = lists_of(
         column([raw([float("nan"), float("inf"), -0.0], "f8")]), nothing(1, pa.list_(pa.float64()))
