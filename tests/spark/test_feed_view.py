@@ -104,10 +104,12 @@ def test_train_shows_what_is_fed_and_the_end_of_the_run_is_shown_once(
     assert onlooker.seen[0].startswith(cluster.run_id)
     assert onlooker.seen[0].endswith("  epoch 1 of 2")
     assert onlooker.seen[1].split()[:5] == ["node", "role", "host", "state", "rows"]
-    terminal.wait_until(lambda lines: f" {2 * ROWS:,}" in "".join(lines[-2:]))
+    terminal.wait_until(
+        lambda _: terminal.received.count("\x1b[?25l") == terminal.received.count("\x1b[?25h")
+    )
+    assert f" {2 * ROWS:,}" in "".join(terminal.lines)
     shown = list(filter(None, terminal.lines))
     assert [line.split()[0] for line in shown] == [cluster.run_id, "node", "0", "1", "all"]
-    assert terminal.received.count("\x1b[?25l") == terminal.received.count("\x1b[?25h")
 
 
 def test_results_are_shown_while_they_are_computed(
@@ -133,9 +135,10 @@ def test_lines_tell_what_was_fed(spark: SparkSession, capsys: pytest.CaptureFixt
         cluster.shutdown()
     lines = [line.split(" ", 2) for line in capsys.readouterr().err.splitlines()]
     assert {run for run, _, _ in lines} == {cluster.run_id}
-    told = [text for _, _, text in lines if " fed" in text or "finished on" in text]
-    assert told[:2] == ["epoch 2 of 2: 1,000 rows fed", "500 rows fed"]
-    assert sorted(text.split(" on ")[0] for text in told[2:]) == ["chief 0: finished", "worker 1: finished"]
+    told = [text for _, _, text in lines if text.endswith(" rows fed") or " finished on " in text]
+    ends = [text for text in told if "finished" in text]
+    assert sorted(text.split(" on ")[0] for text in ends) == ["chief 0: finished", "worker 1: finished"]
+    assert told[-4:-2] == ["epoch 2 of 2: 1,000 rows fed", "500 rows fed"]
 
 
 def test_nothing_is_shown_that_is_not_wanted(

@@ -11,11 +11,11 @@ from hopyard.training.view_watch import Watched
 
 LOOK_SECONDS = 0.5
 LEAST_SECONDS = 1.0
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 3.0  # between two tasks of Spark, or while a batch is computed, there may be nothing to see
 
 
 class Activity:
-    """Whether rows go through nodes: they have come for a while, and are still coming or waiting.
+    """Whether rows go through nodes, and have done so for a while.
 
     Args:
         nodes: Returns how the nodes are doing.
@@ -33,20 +33,18 @@ class Activity:
         """Tells whether it is worth showing."""
         now = self._clock()
         received, is_busy = self._look()
-        if received != self._received:
+        if is_busy or received != self._received:
+            self._began = now if self._began is None else self._began
             self._received, self._last = received, now
-            if self._began is None:
-                self._began = now
-        if self._began is None:
-            return False
-        if not is_busy and now - self._last > QUIET_SECONDS:
+        elif now - self._last > QUIET_SECONDS:
             self._began = None
-            return False
-        return (now if is_busy else self._last) - self._began >= LEAST_SECONDS
+        return self._began is not None and self._last - self._began >= LEAST_SECONDS
 
     def _look(self) -> tuple[int, bool]:
+        """Returns how many rows have come, and whether rows or tasks wait for the nodes."""
         states = [FeedState.of(node.notes) for node in self._nodes() if node.phase is Phase.RUNNING]
-        is_busy = any(state.received > state.consumed for state in states)
+        wanted = [state for state in states if not state.is_stopped]
+        is_busy = any(state.asking or state.received > state.consumed for state in wanted)
         return sum(state.received for state in states), is_busy
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -66,6 +67,7 @@ class TerminalScreen:
         with console:
             self._live.start()
         self._detour = Detour(console)
+        self._table: NodeTable | None = None
 
     @property
     def console(self) -> SharedConsole:
@@ -74,12 +76,16 @@ class TerminalScreen:
 
     def show(self, snapshot: Snapshot) -> None:
         """Draws the table anew."""
+        self._table = NodeTable(snapshot)
         with self._console:
-            self._live.update(NodeTable(snapshot), refresh=True)
+            # an empty line below it: Spark draws its own progress over the line where the cursor is
+            self._live.update(Group(self._table, Text()), refresh=True)
 
     def close(self, *, keep: bool) -> None:
         """Gives the terminal back."""
         self._live.transient = not keep
+        if self._table is not None:
+            self._live.update(self._table)
         try:
             self._detour.end()
         finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 LEAST_ROWS = 5
-OTHER_LINES = 4  # heading, names of the columns, those left out, those awaited
+OTHER_LINES = 5  # heading, names of the columns, those left out, those awaited, an empty one
 STYLES = {
     Phase.AWAITED: "yellow",
     Phase.ARRIVED: "cyan",

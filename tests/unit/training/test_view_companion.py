@@ -10,70 +10,62 @@ pytestmark = pytest.mark.unit
 
 
 class Feed:
-    """A node that is fed, and a clock."""
+    """A node that rows come to, and a clock."""
 
     def __init__(self, received: int = 0) -> None:
-        self.received = received
-        self.consumed = received
+        self._state = FeedState(received=received, consumed=received)
+        self._now = 100.0
         self.phase = Phase.RUNNING
-        self.now = 0.0
+        self._activity = Activity(self._nodes, lambda: self._now)
 
-    def nodes(self) -> tuple[NodeStatus, ...]:
-        state = FeedState(received=self.received, consumed=self.consumed)
-        return (NodeStatus(rank=0, role="chief", phase=self.phase, notes={STATE: state.to_note()}),)
+    def after(
+        self, seconds: float, received: int = 0, waiting: int = 0, *asking: int, is_stopped: bool = False
+    ) -> bool:
+        """Tells whether it is worth showing, some seconds later, that more rows have come, and some wait."""
+        self._now += seconds
+        received += self._state.received
+        self._state = FeedState(
+            received=received, consumed=received - waiting, asking=asking, is_stopped=is_stopped
+        )
+        return self._activity()
 
-    def clock(self) -> float:
-        return self.now
-
-    def pass_on(self, seconds: float, received: int = 0, waiting: int = 0) -> None:
-        self.now += seconds
-        self.received += received
-        self.consumed = self.received - waiting
+    def _nodes(self) -> tuple[NodeStatus, ...]:
+        return (
+            NodeStatus(rank=0, role="chief", phase=self.phase, notes={STATE: self._state.to_note()}),
+            NodeStatus(rank=1, role="ps", phase=Phase.RUNNING),
+        )
 
 
 def test_rows_that_came_before_are_of_no_interest() -> None:
     feed = Feed(received=1_000)
-    activity = Activity(feed.nodes, feed.clock)
-    feed.pass_on(10)
-    assert not activity()
+    assert not any(feed.after(0.6) for _ in range(10))
 
 
 def test_rows_that_keep_coming_are_shown_until_they_cease() -> None:
     feed = Feed()
-    activity = Activity(feed.nodes, feed.clock)
-    seen = []
-    for received in (5, 5, 5, 0, 0, 0, 0, 0, 0, 0):
-        feed.pass_on(0.6, received)
-        seen.append(activity())
-    assert seen == [False, False, True, True, True, True, True, True, False, False]
+    assert [feed.after(0.6, received=5) for _ in range(3)] == [False, False, True]
+    assert [feed.after(1.2) for _ in range(4)] == [True, True, False, False]
 
 
 def test_a_few_rows_at_once_are_not_worth_it() -> None:
     feed = Feed()
-    activity = Activity(feed.nodes, feed.clock)
-    feed.pass_on(0.5, received=5)
-    for _ in range(10):
-        assert not activity()
-        feed.pass_on(0.5)
+    assert not feed.after(0.5, received=5)
+    assert not any(feed.after(0.5) for _ in range(10))
 
 
 def test_rows_that_wait_are_shown_as_long_as_they_do() -> None:
     feed = Feed()
-    activity = Activity(feed.nodes, feed.clock)
-    feed.pass_on(0.5, received=50, waiting=40)
-    assert not activity()
-    feed.pass_on(60, waiting=40)
-    assert activity()
-    feed.pass_on(1)
-    assert not activity()
+    assert [feed.after(60, 50, 40), feed.after(60, 0, 40), feed.after(60, 0, 10)] == [False, True, True]
+    assert not feed.after(60)
 
 
-def test_rows_of_a_node_that_has_failed_wait_for_nobody() -> None:
+def test_tasks_that_wait_for_results_are_shown_as_long_as_they_do() -> None:
     feed = Feed()
-    activity = Activity(feed.nodes, feed.clock)
-    feed.pass_on(0.5, received=50, waiting=40)
-    activity()
+    assert [feed.after(60, 50, 0, 3), feed.after(60, 0, 0, 3), feed.after(60)] == [False, True, False]
+
+
+def test_rows_of_a_node_that_takes_no_more_wait_for_nobody() -> None:
+    feed = Feed()
+    assert not any(feed.after(60, 0, 40, 3, is_stopped=True) for _ in range(4))
     feed.phase = Phase.FAILED
-    activity()
-    feed.pass_on(60, waiting=40)
-    assert not activity()
+    assert not any(feed.after(60, 0, 40, 3) for _ in range(4))
