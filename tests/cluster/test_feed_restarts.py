@@ -33,6 +33,7 @@ FREE_ROWS = 200  # which come before the others, that are held back
 BIG_ROWS = 150  # of a megabyte each: more than the inboxes of two nodes hold
 FILE_ROWS = 10
 SOON_SECONDS = 5.0
+A_WHILE_SECONDS = 2.0
 HELD = "held"
 
 
@@ -142,13 +143,24 @@ def test_nodes_that_start_again_get_the_epoch_under_way_from_its_beginning(
     assert "node 1 (worker)" in restart
 
 
-def test_a_node_that_dies_as_the_last_rows_go_to_another_one_is_not_overlooked(
+def test_a_death_that_is_heard_of_only_when_all_rows_are_fed_is_not_overlooked(
     executors: SparkSession, pool: ThreadPoolExecutor
 ) -> None:
     with Cluster(collect, nodes=2, feed=True, max_restarts=1) as cluster:
         accounts = feed(pool, cluster, held_rows(executors))
-        kill_when_consumed(cluster, FREE_ROWS)
-        say_the_word(Project.open())
+        victim = signed_in(Project.open(), 2)[1]
+        wait_until(lambda: consumed(cluster) == FREE_ROWS, "rows were drawn", SECONDS)
+        _warden, supervisor, *_ = victim.parents()
+        supervisor.suspend()
+        try:
+            victim.kill()
+            say_the_word(Project.open())
+            jobs = executors.sparkContext.statusTracker()
+            wait_until(lambda: not jobs.getActiveJobsIds(), "the other node has got the rest", SECONDS)
+            with pytest.raises(TimeoutError):
+                accounts.result(A_WHILE_SECONDS)
+        finally:
+            supervisor.resume()
         (account,) = accounts.result(SECONDS)
         assert (account.rows, account.is_whole, account.attempt) == (ROWS, True, 1)
         assert rows_of_attempt(cluster, 1) == list(range(ROWS))
