@@ -11,6 +11,7 @@ import pyarrow as pa
 from hopyard.errors import PeerGone
 from hopyard.feed.handover import Taker
 from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.inquiry import Inquiry
 from hopyard.wire import BatchReader
 
 LOG = logging.getLogger(__name__)
@@ -21,9 +22,9 @@ class Answers:
 
     Args:
         inbox: Where the rows wait for the function.
+        inquiry: The partition, which is new there.
         batches: The rows, or what stands for them.
         taker: Knows which rows.
-        name: What they are called in errors.
         seconds: How long the function may take for the next results.
 
     Raises:
@@ -31,12 +32,15 @@ class Answers:
         NotFed: The function has ended its feed.
     """
 
-    def __init__(self, inbox: Inbox, batches: BatchReader, taker: Taker, name: str, seconds: float) -> None:
+    def __init__(
+        self, inbox: Inbox, inquiry: Inquiry, batches: BatchReader, taker: Taker, seconds: float
+    ) -> None:
         self._inbox = inbox
+        self._inquiry = inquiry
         self._taker = taker
         self._seconds = seconds
-        self._inquiry = inbox.inquire(name)
-        threading.Thread(target=self._ask, args=(batches,), name=f"hopyard-infer-{name}", daemon=True).start()
+        name = f"hopyard-infer-{inquiry.name}"
+        threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True).start()
         self._first = self._next()
         self.schema = pa.schema([]) if self._first is None else self._first.schema
 

@@ -34,9 +34,9 @@ class AskPlan:
 
 
 def ask(
-    plan: AskPlan, partition: int, pieces: Iterable[Piece], *, host: str | None = None
+    plan: AskPlan, partition: int, pieces: Iterable[Piece], *, stage: int, host: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the results for the rows of a partition, in the order of the rows.
+    """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
 
     Raises:
         NotFed: The node has ended, or wants no more rows.
@@ -56,7 +56,7 @@ def ask(
             giver = Giver(client, shelf)
             each = ([shelved(piece, shelf)] for piece in itertools.chain([first], remaining))
             items = itertools.chain.from_iterable(map(giver.items, each))
-            stream = infer_stream(partition, plan.seconds, giver.shelf)
+            stream = infer_stream(partition, stage, plan.seconds, giver.shelf)
             with client.exchange(stream, first.batch.schema, items) as answers:
                 yield from answers
         except PeerGone as error:

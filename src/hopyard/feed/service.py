@@ -39,9 +39,9 @@ def train_stream(share: Share, attempt: int, shelf: str = NO_SHELF) -> str:
     return "/".join((TRAIN, *map(str, share), str(attempt), shelf))
 
 
-def infer_stream(partition: int, seconds: float, shelf: str = NO_SHELF) -> str:
+def infer_stream(partition: int, stage: int, seconds: float, shelf: str = NO_SHELF) -> str:
     """Returns the name of the stream into which the rows of a partition are poured, and out of which results come."""
-    return f"{INFER}/{partition}/{seconds}/{shelf}"
+    return f"{INFER}/{partition}/{stage}/{seconds}/{shelf}"
 
 
 class Confirmations:
@@ -97,8 +97,10 @@ class FeedService(Service):
             feed, epoch, partition, attempt = map(int, numbers)
             return Confirmations(self._take(batches, shelf, Share(feed, epoch, partition), attempt))
         if kind == INFER:
-            partition, seconds = int(numbers[0]), float(numbers[1])
-            return Answers(self._inbox, batches, Taker(shelf), f"partition {partition}", seconds)
+            partition, stage, seconds = int(numbers[0]), int(numbers[1]), float(numbers[2])
+            taker = Taker(shelf)
+            inquiry = self._inbox.inquire(f"partition {partition}", stage)
+            return Answers(self._inbox, inquiry, batches, taker, seconds)
         raise UnknownMethod(stream)
 
     def _take(self, batches: BatchReader, shelf: str, share: Share, attempt: int) -> Iterator[Tagged]:

@@ -55,7 +55,7 @@ class AskFrame:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the results in the columns of the schema."""
         pieces = cut_batches(self.form.restored(batches), piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces):
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage()):
             yield to_schema(results, self.schema)
 
 
@@ -67,7 +67,8 @@ class AskRows:
 
     def __call__(self, rows: Iterable[object]) -> Iterator[object]:
         """Yields the results."""
-        for results in ask(self.plan, _task()[0], cut_rows(rows, piece_bytes=self.plan.piece_bytes)):
+        pieces = cut_rows(rows, piece_bytes=self.plan.piece_bytes)
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage()):
             yield from decode(results)
 
 
@@ -111,3 +112,12 @@ def _task() -> tuple[int, int]:
     # Spark's Python looks for garbage after every task: a tenth of a second, if it looks at all that was imported
     gc.freeze()
     return context.partitionId(), context.taskAttemptId()
+
+
+def _stage() -> int:
+    """Returns the stage that the current Spark task belongs to."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context.stageId()
