@@ -1,0 +1,77 @@
+"""What becomes of Spark jobs that ask nodes for results when these fail: on real processes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hopyard import Cluster, NodeContext, Project
+from hopyard.errors import NodeFailed
+from hopyard.testing.watching import sign_in, signed_in, wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+SECONDS = 90
+SOON_SECONDS = 3.0  # less than Spark takes to try a task again
+
+
+def fail_at_the_first_row(ctx: NodeContext) -> None:
+    ctx.feed().next_batch(1)
+    raise ArithmeticError("this row has no result")
+
+
+def double_or_wait(ctx: NodeContext) -> None:
+    """Answers nothing at first, and everything in the next attempt."""
+    feed = ctx.feed()
+    sign_in(ctx)
+    while len(batch := feed.next_batch(10)):
+        if ctx.attempt == 0:
+            ctx.project.put(f"asked/{ctx.rank}", b"")
+            threading.Event().wait()
+        feed.batch_results([2 * row for row in batch])
+
+
+@pytest.fixture
+def aside() -> Iterator[Callable[..., Future[object]]]:
+    """Calls something in another thread."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit
+
+
+def test_a_function_that_fails_ends_the_job_that_asks_it_with_its_cause(
+    executors: SparkSession, aside: Callable[..., Future[object]]
+) -> None:
+    with Cluster(fail_at_the_first_row, nodes=2, feed=True) as cluster:
+        results = cluster.inference(executors.range(0, 100, 1, 4), schema="result long")
+        count = aside(results.count)
+        wait_until(cluster.has_ended, "the run has ended", SECONDS)
+        began = time.monotonic()
+        with pytest.raises(Exception, match="ArithmeticError: this row has no result"):
+            count.result(SECONDS)
+        assert time.monotonic() - began < SOON_SECONDS
+        with pytest.raises(NodeFailed, match="this row has no result"):
+            cluster.shutdown()
+
+
+def test_a_job_that_asks_nodes_which_start_again_ends_and_the_next_one_gets_its_results(
+    executors: SparkSession, aside: Callable[..., Future[object]]
+) -> None:
+    project = Project.open()
+    rows = executors.sparkContext.parallelize(range(100), 4)
+    with Cluster(double_or_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        results = aside(cluster.inference(rows).collect)
+        victim = signed_in(project, 2)[1]
+        wait_until(lambda: project.exists("asked/1"), "node 1 is asked", SECONDS)
+        victim.kill()
+        with pytest.raises(Exception, match="started again; call inference"):
+            results.result(SECONDS)
+        assert cluster.inference(rows).collect() == list(range(0, 200, 2))
+        cluster.shutdown(SECONDS)
