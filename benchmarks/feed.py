@@ -108,7 +108,7 @@ CONTESTANTS = {
             frame_work("train(), DataFrame of Parquet", "train", "parquet"),
             frame_work("inference(), DataFrame in Spark's memory", "inference", "memory"),
         ),
-        warm_ups=3,  # Spark compiles its way of a DataFrame, in several steps
+        warm_ups=8,  # Spark compiles its way of a DataFrame, in several steps
     ),
 }
 NAMES = (*CONTESTANTS, FLIGHT)

@@ -54,70 +54,65 @@ def lists_of(raw: pa.Array, rest: pa.ListArray) -> pa.ListArray:
     """
     if raw.null_count == len(raw):
         return rest
-    lists = _decoded(_Raw(raw, rest.type.value_type.to_pandas_dtype()), rest.type)
-    return pc.coalesce(lists, rest) if raw.null_count > 0 else lists
+    memory = _Memory(raw)
+    lists = None if raw.null_count else _even_lists(memory, rest.type)
+    if lists is None:
+        lists = _any_lists(memory, rest.type, raw)
+    return pc.coalesce(lists, rest) if raw.null_count else lists
 
 
-class _Raw:
-    """The bytes of some arrays.
+class _Memory:
+    """The bytes of some arrays, in words, and where each array ends after the one before it, in bytes."""
 
-    Attributes:
-        starts: Where each begins, in words.
-        counts: How many numbers it has.
-        is_null: Whether there are none at all; None if that is the case nowhere.
-    """
-
-    def __init__(self, raw: pa.Array, kind: type[np.generic]) -> None:
-        _, places, data = raw.buffers()
+    def __init__(self, raw: pa.Array) -> None:
+        _, ends, data = raw.buffers()
         is_large = pa.types.is_large_string(raw.type) or pa.types.is_large_binary(raw.type)
-        ends = np.frombuffer(places, np.int64 if is_large else np.int32)[
-            raw.offset : raw.offset + len(raw) + 1
-        ]
-        whole = data.size // WORD * WORD
-        self.kind = np.dtype(kind)
-        self.words = np.frombuffer(data, np.uint64, count=whole // WORD)
-        self.bytes = np.frombuffer(data, np.uint8, count=whole)
-        self.starts = (ends[:-1] // WORD).astype(np.int64)
-        self.sizes = np.diff(ends)
-        self.is_null = np.asarray(raw.is_null()) if raw.null_count else None
-        self.counts = np.zeros(len(raw), np.int64)
-        held = self.sizes > 0
-        self.counts[held] = self.words[self.starts[held]]
-
-    @property
-    def is_even(self) -> bool:
-        """Whether all have the same number of numbers."""
-        return self.is_null is None and bool((self.counts == self.counts[0]).all())
+        places = np.frombuffer(ends, np.int64 if is_large else np.int32)
+        self.ends = places[raw.offset : raw.offset + len(raw) + 1]
+        self.words = np.frombuffer(data, np.uint64, count=data.size // WORD)
 
 
-def _decoded(raw: _Raw, kind: pa.ListType) -> pa.ListArray:
-    offsets = np.zeros(len(raw.counts) + 1, np.int32)
-    np.cumsum(raw.counts, out=offsets[1:])
-    values = _even_values(raw) if raw.is_even else None
-    if values is None:
-        values = _any_values(raw, offsets)
-    mask = None if raw.is_null is None else pa.array(raw.is_null)
+def _even_lists(memory: _Memory, kind: pa.ListType) -> pa.ListArray | None:
+    """Returns arrays that are all as long and have no nulls, in one copy; None if they are not like that."""
+    rows = len(memory.ends) - 1
+    first, second = memory.ends[:2].tolist()
+    if (np.diff(memory.ends) != second - first).any():
+        return None
+    words = (second - first) // WORD
+    table = memory.words[first // WORD : first // WORD + rows * words].reshape(rows, words)
+    count = int(table[0, 0])
+    head = 1 + -(-count // BITS)
+    if (table[:, 0] != count).any() or table[:, 1:head].any():
+        return None
+    numbers = table[:, head:].view(kind.value_type.to_pandas_dtype())[:, :count]
+    values = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(
+        kind,
+        rows,
+        [None, pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * np.int32(count))],
+        children=[pa.Array.from_buffers(kind.value_type, rows * count, [None, values])],
+    )
+
+
+def _any_lists(memory: _Memory, kind: pa.ListType, raw: pa.Array) -> pa.ListArray:
+    """Returns arrays of any length, and nulls where there are none."""
+    starts = memory.ends[:-1].astype(np.int64) // WORD
+    is_held = np.asarray(raw.is_valid())
+    counts = np.zeros(len(raw), np.int64)
+    counts[is_held] = memory.words[starts[is_held]]
+    offsets = np.zeros(len(raw) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    values = _values(memory.words, starts, counts, np.dtype(kind.value_type.to_pandas_dtype()))
+    mask = None if is_held.all() else pa.array(~is_held)
     return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind, mask=mask)
 
 
-def _even_values(raw: _Raw) -> pa.Array | None:
-    """Returns the numbers of arrays that are all as long, in one copy; None if some of them are null."""
-    rows, count = len(raw.counts), int(raw.counts[0])
-    head = WORD * (1 + -(-count // BITS))
-    first = int(raw.starts[0]) * WORD
-    table = raw.bytes[first : first + rows * int(raw.sizes[0])].reshape(rows, -1)
-    if table[:, WORD:head].any():
-        return None
-    numbers = np.ascontiguousarray(table[:, head : head + count * raw.kind.itemsize])
-    return pa.array(numbers.reshape(-1).view(raw.kind))
-
-
-def _any_values(raw: _Raw, offsets: np.ndarray) -> pa.Array:
-    """Returns the numbers of any arrays."""
-    heads = 1 + -(-raw.counts // BITS)
-    per_word = WORD // raw.kind.itemsize
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], raw.counts)
-    numbers = raw.words.view(raw.kind)[np.repeat((raw.starts + heads) * per_word, raw.counts) + within]
-    null_words = raw.words[np.repeat(raw.starts + 1, raw.counts) + within // BITS]
+def _values(words: np.ndarray, starts: np.ndarray, counts: np.ndarray, kind: np.dtype) -> pa.Array:
+    """Returns the numbers of all arrays."""
+    ends = np.cumsum(counts)
+    within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    heads = 1 + -(-counts // BITS)
+    numbers = words.view(kind)[np.repeat((starts + heads) * (WORD // kind.itemsize), counts) + within]
+    null_words = words[np.repeat(starts + 1, counts) + within // BITS]
     nulls = null_words >> (within % BITS).astype(np.uint64) & np.uint64(1)
     return pa.array(numbers, mask=nulls.astype(bool) if nulls.any() else None)
