@@ -203,7 +203,7 @@ def test_an_exception_after_the_feed_is_raised_by_shutdown(sc: SparkContext) -> 
 def test_an_exception_in_inference_fails_the_action_and_is_raised_by_shutdown(sc: SparkContext) -> None:
     cluster = fed(sc, square_and_fail, {})
     results = cluster.inference(sc.parallelize([[x] for x in range(1000)], 10))
-    with pytest.raises(Exception, match="no such picture|feed"):
+    with pytest.raises(Exception, match=r"no such picture|feed"):
         results.count()
     with pytest.raises(NodeFailed, match="no such picture"):
         cluster.shutdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import struct
 from collections.abc import Iterable, Iterator
@@ -123,22 +124,14 @@ def cut_rows(
 ) -> Iterator[Piece]:
     """Yields the objects of a partition in pickled pieces; leaves out some ranges of rows."""
     done = without or Ranges()
-    step, start = FIRST_ROWS, 0
-    pending: list[object] = []
-    for number, row in enumerate(rows):
-        if done.has(number) or len(pending) == step:
-            if pending:
-                piece = _packed(pending, start, order)
-                step = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
-                yield piece
-            pending = []
-        if done.has(number):
-            continue
-        if not pending:
-            start = number
-        pending.append(row)
-    if pending:
-        yield _packed(pending, start, order)
+    remaining = iter(rows)
+    step, offset = FIRST_ROWS, 0
+    while some := list(itertools.islice(remaining, step)):
+        for start, stop in done.missing(offset, offset + len(some)):
+            piece = _packed(some[start - offset : stop - offset], start, order)
+            step = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
+            yield piece
+        offset += len(some)
 
 
 def _packed(rows: list[object], start: int, order: Order | None) -> Piece:

@@ -31,11 +31,6 @@ class Ranges:
         """How many numbers there are."""
         return sum(self._stops) - sum(self._starts)
 
-    def has(self, number: int) -> bool:
-        """Tells whether a number is in the set."""
-        place = bisect_right(self._starts, number) - 1
-        return place >= 0 and number < self._stops[place]
-
     def add(self, start: int, stop: int) -> None:
         """Adds the numbers from one up to, and without, another."""
         if start >= stop:
