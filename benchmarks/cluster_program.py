@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def measure(context: SparkContext, *, seconds: float, imports: str) -> dict[str,
     }
 
 
-def start_spark(folder: Path) -> SparkSession:
+def start_spark(folder: Path, conf: Mapping[str, str] | None = None) -> SparkSession:
     """Returns a session with one executor for each node, all of them up."""
     # workers write to $SPARK_HOME/work; links keep that out of the installed package
     home = folder / "home"
@@ -68,6 +69,8 @@ def start_spark(folder: Path) -> SparkSession:
     os.environ.update(SPARK_HOME=str(home), SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
     builder = SparkSession.builder.master(f"local-cluster[{NODES},1,1024]")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    for name, value in (conf or {}).items():
+        builder = builder.config(name, value)
     session = builder.getOrCreate()
     deadline = time.monotonic() + EXECUTORS_SECONDS
     status = session.sparkContext._jsc.sc()  # noqa: SLF001 (pyspark's door to the JVM)

@@ -23,7 +23,7 @@ from benchmarks.old_library import VERSION, old_python
 from benchmarks.report import Table
 
 TIMES = 3
-OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 160_000, 320_000
+OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 160_000, 640_000
 FLIGHT = "flight"
 
 Rates = Mapping[str, float]
@@ -154,11 +154,11 @@ def _table(results: Sequence[Result]) -> Table:
         columns=("side", "what", "rows/s", "rows/s of the whole call", "MB/s", "to the old", "to Flight"),
         rows=tuple(_row(result, results) for result in results),
         notes=f"Rows of 784 float32 and a label into 2 nodes on `local-cluster[2,1]`; median (least to most) of {TIMES} "
-        "feeds of one session that is warm, the sides by turns. Rows per second are counted from the first row that "
+        "feeds of one session that is warm, the sides by turns. Spark talks to its Python through Unix sockets. Rows per second are counted from the first row that "
         "a node saw to the last; the whole call is that of train(), or that of inference() and the count of its "
         "results, and for inference the other columns go by it. Rows of an RDD are Python tuples (list of floats, "
         f"label), made in the task at no cost, {OLD_ROWS:,} for the old library and {FACADE_ROWS:,} for ours; a "
-        f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int. More rows make the fixed cost of a call "
+        f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int, in 8 partitions. More rows make the fixed cost of a call "
         "weigh less, so the whole calls favour the sides with more of them. Nodes read batches of 100 rows of an RDD, "
         "on executors of 1 GB, and of 1,024 rows of a DataFrame, on executors of 3 GB. Arrow Flight alone is two clients and "
         "two servers, processes of their own, with record batches of 1 MB and nothing else.",

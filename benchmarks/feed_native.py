@@ -4,10 +4,13 @@ For each line on its standard input (``{"what": "train", "source": "memory", "ro
 of a DataFrame once, to where `what` says, and answers with a line of JSON:
 
 * ``scan``: Spark computes all rows; they stay in its JVM.
-* ``worker``: they get to Spark's Python workers, which count them.
+* ``usual``: they get to Spark's Python workers, which count them, as Spark has it.
+* ``worker``: the same as the feed has it: with arrays as bytes, in small batches.
 * ``train``: they get to two nodes, which throw them away.
 * ``numpy``: they get to two nodes, which take them as numpy arrays.
 * ``inference``: two nodes return one number for each, which Spark counts.
+
+Where there are nodes, the microseconds per row that processors spent on each kind of process are in the answer, too.
 """
 
 from __future__ import annotations
@@ -23,10 +26,13 @@ import numpy as np
 import pyarrow
 from benchmarks.feed_answers import answer
 from benchmarks.feed_data import FILES, parquet_folder
-from benchmarks.feed_rate import Arrivals, read, steady
+from benchmarks.feed_processes import KINDS, spent
+from benchmarks.feed_rate import SPARK, Arrivals, read, steady
 from pyspark.sql import DataFrame, SparkSession
 
 import hopyard
+from hopyard.feed.pieces import PIECE_BYTES
+from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 
 NODES = 2
 BATCH = 1024
@@ -85,6 +91,8 @@ def measure(session: SparkSession, *, what: str, source: str, rows: int) -> dict
     if what == "scan":
         data.write.format("noop").mode("overwrite").save()
     else:
+        if what == "worker":
+            data, _ = with_raw_arrays(in_small_batches(data, PIECE_BYTES))
         _check(sum(row.rows for row in data.mapInArrow(count, "rows long").collect()), rows)
     rate = rows / (time.monotonic() - called)
     return {"steady": rate, "whole": rate}
@@ -94,16 +102,19 @@ def _fed(data: DataFrame, what: str, rows: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         with hopyard.Cluster(FUNCTIONS[what], (folder,), NODES, feed=True, progress=False) as cluster:
             cluster.ready()
+            before = spent(tempfile.gettempdir())
             called = time.monotonic()
             if what == "inference":
                 _check(cluster.inference(data, schema="prediction float").count(), rows)
             else:
                 cluster.train(data, epochs=1)
             returned = time.monotonic()
+            after = spent(tempfile.gettempdir())
             cluster.shutdown()
         arrivals = read(Path(folder))
     _check(sum(each.rows for each in arrivals), rows)
-    return {"steady": steady(arrivals), "whole": rows / (returned - called)}
+    processors = {kind: (after[kind] - before[kind]) / rows * 1e6 for kind in KINDS}
+    return {"steady": steady(arrivals), "whole": rows / (returned - called), **processors}
 
 
 def _check(counted: int, rows: int) -> None:
@@ -112,5 +123,5 @@ def _check(counted: int, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    with hopyard.local_spark(executors=NODES, memory=MEMORY) as spark:
+    with hopyard.local_spark(executors=NODES, memory=MEMORY, conf=SPARK) as spark:
         answer(lambda question: measure(spark, **question))

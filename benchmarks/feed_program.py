@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.cluster_program import NODES, start_spark
 from benchmarks.feed_answers import answer
-from benchmarks.feed_rate import FEATURES, Arrivals, read, steady
+from benchmarks.feed_rate import FEATURES, SPARK, Arrivals, read, steady
 from pyspark import RDD, SparkContext
 
 BATCH = 100
@@ -92,5 +92,5 @@ def _check(results: RDD[int], rows: int) -> None:
 
 
 if __name__ == "__main__":
-    with start_spark(Path(sys.argv[1])) as session:
+    with start_spark(Path(sys.argv[1]), SPARK) as session:
         answer(lambda question: measure(session.sparkContext, **question))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FEATURES = 784
+# how Spark talks to its Python, the same for all sides
+SPARK = {"spark.python.unix.domain.socket.enabled": "true", "spark.buffer.size": "262144"}
 ROW_BYTES = FEATURES * 4 + 4
 
 
