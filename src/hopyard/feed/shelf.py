@@ -183,17 +183,18 @@ class _Boards:
 
 
 class _Loan:
-    """A place that is in use."""
+    """A place that is in use. It may be given back at the very end of the interpreter, when there are no globals left."""
 
-    __slots__ = ("_boards", "_marks", "_place")
+    __slots__ = ("_boards", "_free", "_marks", "_units")
 
     def __init__(self, boards: _Boards, place: Place, marks: Marks) -> None:
         self._boards = boards
-        self._place = place
         self._marks = marks
+        self._units = slice(place.unit, place.unit + place.units)
+        self._free = FREE * place.units
 
     def __del__(self) -> None:
-        _mark(self._marks, self._place, FREE)
+        self._marks[self._units] = self._free
 
 
 def _mark(marks: Marks, place: Place, mark: bytes) -> None:
