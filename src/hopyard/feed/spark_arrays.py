@@ -7,6 +7,7 @@ function for it, and none of ours could be as fast. Before it is used, it is tri
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -38,12 +39,28 @@ def with_raw_arrays(frame: DataFrame) -> tuple[DataFrame, FrameForm]:
     if not raw:
         return frame, FrameForm(names=names)
     try:
-        expressions = ArrayExpressions(frame)
+        catalyst = Catalyst(frame.sparkSession.sparkContext)
+        expressions = ArrayExpressions(catalyst)
         expressions.check()
-        return frame.select(*expressions.columns(raw)), FrameForm(names=names, raw=raw)
+        # in two steps, which Spark does not merge: the first one is computed once, though it is used several times
+        held = _selected(frame, raw, lambda array: (expressions.held(array),), catalyst)
+        return _selected(held, raw, expressions.parts, catalyst), FrameForm(names=names, raw=raw)
     except (Py4JError, TypeError) as error:  # Py4J takes a class that is not there for a package
         LOG.warning("arrays are fed number by number, which is slow, since this Spark differs: %s", error)
         return frame, FrameForm(names=names)
+
+
+def _selected(
+    frame: DataFrame, raw: frozenset[int], parts: Callable[[Any], tuple[Any, ...]], make: Catalyst
+) -> DataFrame:
+    """Returns a DataFrame with some columns replaced by others."""
+    output = frame._jdf.queryExecution().analyzed().output()  # noqa: SLF001 (there is no other way to them)
+    columns: list[Column] = []
+    for place in range(output.size()):
+        attribute = output.apply(place)
+        replaced = parts(attribute) if place in raw else (attribute,)
+        columns += [make.column(part).alias(f"{place}/{number}") for number, part in enumerate(replaced)]
+    return frame.select(*columns)
 
 
 def in_small_batches(frame: DataFrame, size: int) -> DataFrame:
@@ -69,30 +86,18 @@ def _is_array(kind: Any) -> bool:
 
 
 class ArrayExpressions:
-    """Expressions on the columns of a DataFrame.
+    """Expressions on arrays.
 
     Raises:
         Py4JError, TypeError: Spark has none of the kind.
     """
 
-    def __init__(self, frame: DataFrame) -> None:
-        self._output = frame._jdf.queryExecution().analyzed().output()  # noqa: SLF001 (there is no other way)
-        self._catalyst = catalyst = Catalyst(frame.sparkSession.sparkContext)
+    def __init__(self, catalyst: Catalyst) -> None:
+        self._catalyst = catalyst
         self._unsafe, self._columnar = catalyst.class_of(UNSAFE), catalyst.class_of(COLUMNAR)
         self._unsafe_type, self._any = catalyst.object_type(UNSAFE), catalyst.object_type("java.lang.Object")
         self._boolean, self._int, self._long = map(catalyst.type, ("boolean", "int", "bigint"))
         self._text = catalyst.type("string")
-
-    def columns(self, raw: frozenset[int]) -> list[Column]:
-        """Returns the columns of the DataFrame, some of them in two parts."""
-        columns: list[Column] = []
-        for place in range(self._output.size()):
-            attribute = self._output.apply(place)
-            parts = self._parts(attribute) if place in raw else (attribute,)
-            columns += [
-                self._catalyst.column(part).alias(f"{place}/{number}") for number, part in enumerate(parts)
-            ]
-        return columns
 
     def check(self) -> None:
         """Tries the expression on an array that is known.
@@ -100,24 +105,28 @@ class ArrayExpressions:
         Raises:
             TypeError: Something else came out of it than went in.
         """
-        raw, _ = self._parts(self._catalyst.array(KNOWN, self._catalyst.type("array<int>")))
+        raw, _ = self.parts(self.held(self._catalyst.array(KNOWN, self._catalyst.type("array<int>"))))
         found = raw.eval(None).getBytes()
         lists = lists_of(pa.array([found], pa.binary()), pa.array([[]], pa.list_(pa.int32())))
         if lists.to_pylist() != [KNOWN]:
             raise TypeError(f"the array {KNOWN} is {found!r} in it")
 
-    def _parts(self, array: Any) -> tuple[Any, Any]:
+    def held(self, array: Any) -> Any:
+        """Returns an array, as bytes if it comes from a columnar file."""
+        copied = self._catalyst.call(array, "copy", array.dataType())
+        return self._catalyst.choice(self._is_a(self._columnar, array), copied, array)
+
+    def parts(self, held: Any) -> tuple[Any, Any]:
         """Returns the bytes of an array if it is held as such, and an array that is empty then.
 
-        An array that comes from a columnar file is held so once it is copied; one that a function of Spark has made
-        may be a list of objects, and goes the usual way.
+        One that a function of Spark has made may be a list of objects, and goes the usual way.
         """
-        make, kind = self._catalyst, array.dataType()
-        copied = make.call(array, "copy", kind)
-        held = make.choice(make.call(self._columnar, "isInstance", self._boolean, array), copied, array)
-        is_unsafe = make.call(self._unsafe, "isInstance", self._boolean, held)
+        make, is_unsafe = self._catalyst, self._is_a(self._unsafe, held)
         raw = make.choice(is_unsafe, self._bytes(held), make.null(self._text))
-        return raw, make.choice(is_unsafe, make.array([], kind), held)
+        return raw, make.choice(is_unsafe, make.array([], held.dataType()), held)
+
+    def _is_a(self, kind: Any, value: Any) -> Any:
+        return self._catalyst.call(kind, "isInstance", self._boolean, value)
 
     def _bytes(self, held: Any) -> Any:
         """Returns the memory of an array as a text, which is what Spark copies least on its way to Python."""
