@@ -14,17 +14,24 @@ from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.plan import Plan
 from hopyard.training.view import View
 
-phase, looked = Phase.RUNNING, threading.Semaphore(0)
+class Run:
+    run_id = "run.1"
+    phase = Phase.RUNNING
+    looked = threading.Semaphore(0)
 
-def status():
-    looked.release()
-    return (NodeStatus(rank=0, role="chief", phase=phase, host="a"),)
+    def nodes(self):
+        self.looked.release()
+        return (NodeStatus(rank=0, role="chief", phase=self.phase, host="a"),)
 
+    def has_ended(self, within_seconds=0.0):
+        return self.phase is Phase.FINISHED
+
+run = Run()
 view = View(Plan.of(1), progress=None, stream_logs=True)
-with view.showing(status, "run.1"):
-    looked.acquire(), looked.acquire()
+with view.showing(run):
+    run.looked.acquire(), run.looked.acquire()
     view.lines(0, ("hello",))
-    phase = Phase.FINISHED
+    run.phase = Phase.FINISHED
 """
 
 

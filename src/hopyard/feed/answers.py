@@ -40,7 +40,8 @@ class Answers:
         self._taker = taker
         self._seconds = seconds
         name = f"hopyard-infer-{inquiry.name}"
-        threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True).start()
+        self._asking = threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True)
+        self._asking.start()
         self._first = self._next()
         self.schema = pa.schema([]) if self._first is None else self._first.schema
 
@@ -51,14 +52,22 @@ class Answers:
                 yield results
                 results = self._next()
         finally:
-            self._inbox.close(self._inquiry)
+            self._end()
 
     def _next(self) -> pa.RecordBatch | None:
         try:
             return self._inquiry.next_answer(self._seconds)
         except BaseException:
-            self._inbox.close(self._inquiry)
+            self._end()
             raise
+
+    def _end(self) -> None:
+        """Gives the inquiry up, and returns when nothing is read any more: what is read from ends with the call.
+
+        Whoever pours sends another piece, ends or is cancelled; and the node does not wait for this when it ends.
+        """
+        self._inbox.close(self._inquiry)
+        self._asking.join()
 
     def _ask(self, batches: BatchReader) -> None:
         try:
