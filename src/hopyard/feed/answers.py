@@ -30,6 +30,7 @@ class Answers:
     Raises:
         FeedStalled: It took longer for the first ones.
         NotFed: The function has ended its feed.
+        Exception: Whatever is wrong with the rows.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Answers:
         self._inquiry = inquiry
         self._taker = taker
         self._seconds = seconds
+        self._error: Exception | None = None
         name = f"hopyard-infer-{inquiry.name}"
         self._asking = threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True)
         self._asking.start()
@@ -59,6 +61,8 @@ class Answers:
             return self._inquiry.next_answer(self._seconds)
         except BaseException:
             self._end()
+            if self._error is not None:
+                raise self._error from None
             raise
 
     def _end(self) -> None:
@@ -78,4 +82,7 @@ class Answers:
             self._inbox.complete(self._inquiry)
         except PeerGone as error:  # a task that was killed, or wants no more results
             LOG.info("%s broke off: %s", self._inquiry.name, error)
+            self._inbox.close(self._inquiry)
+        except Exception as error:  # noqa: BLE001  the edge of a thread: whoever asks gets to know it
+            self._error = error
             self._inbox.close(self._inquiry)

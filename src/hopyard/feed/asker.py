@@ -61,6 +61,7 @@ def ask(
                 yield from answers
         except PeerGone as error:
             reason = (
-                f"node {node.rank} on {node.host} has ended ({error}); shutdown() of the cluster says why"
+                f"node {node.rank} on {node.host} has ended ({error}); if the cluster starts it again, "
+                "call inference() again, and otherwise shutdown() of the cluster says why"
             )
             raise NotFed(f"inference on partition {partition}", reason) from error

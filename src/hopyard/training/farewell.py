@@ -21,10 +21,12 @@ class Farewell:
     Args:
         run: The run.
         nodes: Those of it that are fed.
+        tell_seconds: How long a node that listens may be out of reach.
     """
 
-    def __init__(self, run: FedRun, nodes: FedNodes) -> None:
+    def __init__(self, run: FedRun, nodes: FedNodes, *, tell_seconds: float = TELL_SECONDS) -> None:
         self._run = run
+        self._tell_seconds = tell_seconds
         self._nodes = nodes
         self._told: set[tuple[int, int]] = set()
         self._deaf_since: float | None = None
@@ -53,9 +55,9 @@ class Farewell:
             self._deaf_since = None
             return
         self._deaf_since = self._deaf_since or time.monotonic()
-        if time.monotonic() - self._deaf_since > TELL_SECONDS:
+        if time.monotonic() - self._deaf_since > self._tell_seconds:
             who = ", ".join(f"node {node.rank} on {node.host}" for node in untold)
-            raise FeedJobFailed(f"{who} could not be told of the end for {TELL_SECONDS:g} s")
+            raise FeedJobFailed(f"{who} could not be told of the end for {self._tell_seconds:g} s")
 
     def _is_said(self, now: Standing) -> bool:
         return bool(now.nodes) and all(

@@ -81,10 +81,14 @@ class FedNodes:
         run: The run.
         secret: What the tokens of its nodes are made of.
         ranks: The nodes that are fed.
+        verdict_seconds: How long it may take until it is known why nodes take no rows.
     """
 
-    def __init__(self, run: FedRun, *, secret: str, ranks: Sequence[int]) -> None:
+    def __init__(
+        self, run: FedRun, *, secret: str, ranks: Sequence[int], verdict_seconds: float = VERDICT_SECONDS
+    ) -> None:
         self._run = run
+        self._verdict_seconds = verdict_seconds
         self._secret = secret
         self._ranks = frozenset(ranks)
 
@@ -137,7 +141,7 @@ class FedNodes:
             HopyardError: As `await_verdict`.
         """
         answers: dict[int, dict[str, Any]] = {}
-        deadline = _Deadline(VERDICT_SECONDS)
+        deadline = _Deadline(self._verdict_seconds)
         while True:
             for node in team.nodes:
                 answer = None if node.rank in answers else answer_of(node, method, message(node))
@@ -160,7 +164,7 @@ class FedNodes:
             FeedJobFailed: They have neither had enough nor failed.
             HopyardError: What ended the run.
         """
-        deadline = _Deadline(VERDICT_SECONDS)
+        deadline = _Deadline(self._verdict_seconds)
         while not self._is_explained(attempt, self._ranks if ranks is None else ranks, deadline):
             self._run.has_ended(LOOK_SECONDS)
 
@@ -178,7 +182,7 @@ class FedNodes:
             return True
         if deadline.has_passed:
             who = ", ".join(f"node {node.rank} on {node.host}" for node in now.nodes if node.rank in ranks)
-            raise FeedJobFailed(f"{who}: taking no rows for {VERDICT_SECONDS:g} s, and none has failed")
+            raise FeedJobFailed(f"{who}: taking no rows for {self._verdict_seconds:g} s, and none has failed")
         return False
 
     def check(self, attempt: int) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.errors import NotFed
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
     from hopyard.feed.account import EpochAccount
     from hopyard.feed.feeder import PartitionReport
+    from hopyard.training.epoch_feeder import Keep
     from hopyard.training.feeding import Feeding
 
 FEED_SECONDS = 600.0
-
-Keep: TypeAlias = "Callable[[int, EpochAccount, Sequence[PartitionReport]], None]"
 
 
 class Feedable(ABC):

@@ -55,8 +55,8 @@ def standing(*nodes: NodeStatus, attempt: int = 0) -> Standing:
     return Standing(attempt=attempt, nodes=nodes)
 
 
-def fed(run: ScriptedRun, *ranks: int) -> FedNodes:
-    return FedNodes(run, secret=SECRET, ranks=ranks or (0, 1))
+def fed(run: ScriptedRun, *ranks: int, verdict_seconds: float = 60.0) -> FedNodes:
+    return FedNodes(run, secret=SECRET, ranks=ranks or (0, 1), verdict_seconds=verdict_seconds)
 
 
 class Servers:

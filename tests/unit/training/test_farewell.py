@@ -49,7 +49,7 @@ def test_a_farewell_ends_with_the_run() -> None:
     say(ScriptedRun(standing(node(0, address=""), node(1, address=""))))
 
 
-def test_a_node_that_cannot_be_told_of_the_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopyard.training.farewell.TELL_SECONDS", 0.01)
+def test_a_node_that_cannot_be_told_of_the_end_is_named() -> None:
+    run = ScriptedRun(standing(node(0, Phase.FINISHED), node(1)), ends=False)
     with pytest.raises(FeedJobFailed, match="node 1 on there could not be told of the end"):
-        say(ScriptedRun(standing(node(0, Phase.FINISHED), node(1)), ends=False))
+        Farewell(run, fed(run), tell_seconds=0.01).say(None)

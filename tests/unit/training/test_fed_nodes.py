@@ -109,11 +109,10 @@ def test_what_ended_the_run_explains_why_nodes_take_no_rows() -> None:
         fed(run).await_verdict(0)
 
 
-def test_nodes_that_go_on_and_take_no_rows_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopyard.training.fed_nodes.VERDICT_SECONDS", 0.01)
+def test_nodes_that_go_on_and_take_no_rows_are_named() -> None:
     run = ScriptedRun(standing(node(0, is_stopped=True), node(1)), ends=False)
     with pytest.raises(FeedJobFailed, match="node 1 on there: taking no rows"):
-        fed(run).await_verdict(0, [1])
+        fed(run, verdict_seconds=0.01).await_verdict(0, [1])
 
 
 # --- asking them -----------------------------------------------------------------------------------
