@@ -22,8 +22,8 @@ from benchmarks.feed_side import Side
 from benchmarks.old_library import VERSION, old_python
 from benchmarks.report import Table
 
-TIMES = 3
-OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 10_000, 160_000, 640_000
+TIMES = 5
+OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 20_000, 320_000, 640_000
 FLIGHT = "flight"
 
 Rates = Mapping[str, float]
@@ -161,7 +161,7 @@ def _table(results: Sequence[Result]) -> Table:
         f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int, in 8 partitions. More rows make the fixed cost of a call "
         "weigh less, so the whole calls favour the sides with more of them. Nodes read batches of 100 rows of an RDD, "
         "on executors of 1 GB, and of 1,024 rows of a DataFrame, on executors of 3 GB. Arrow Flight alone is two clients and "
-        "two servers, processes of their own, with record batches of 1 MB and nothing else.",
+        "two servers, processes of their own, with record batches of 2 MB and nothing else.",
     )
 
 

@@ -13,8 +13,10 @@ import pyarrow
 import pyarrow.parquet
 from benchmarks.feed_rate import FEATURES, ROW_BYTES
 
+from hopyard.feed.pieces import PIECE_BYTES
+
 FILES = 8
-PIECE_ROWS = (1 << 20) // ROW_BYTES  # a record batch of a megabyte
+PIECE_ROWS = PIECE_BYTES // ROW_BYTES
 GROUP_ROWS = 4096
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "feed-data"
 

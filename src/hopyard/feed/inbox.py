@@ -17,7 +17,7 @@ from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.rows import Rows
 
-INBOX_BYTES = 64 << 20
+INBOX_BYTES = 32 << 20
 
 
 class Taken(Enum):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.shelf import Place
 
-PIECE_BYTES = 1 << 20
+PIECE_BYTES = 2 << 20
 FIRST_ROWS = 16
 MOST_ROWS = 1 << 16
 ENCODING = b"hopyard.rows"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.raw_arrays import FrameForm
 from hopyard.feed.results import decode, to_schema
+from hopyard.feed.worker_process import prepare_process
 
 REPORT_SCHEMA = "report string"
 
@@ -109,8 +109,7 @@ def _task() -> tuple[int, int]:
 
     context = TaskContext.get()
     assert context is not None
-    # Spark's Python looks for garbage after every task: a tenth of a second, if it looks at all that was imported
-    gc.freeze()
+    prepare_process()
     return context.partitionId(), context.taskAttemptId()
 
 

@@ -124,7 +124,7 @@ def _configuration(cluster: LocalCluster, folder: Path) -> dict[str, str]:
         "spark.executor.memory": f"{cluster.memory_mb}m",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         # what a processor's caches can hold gets to Python and back several times as fast as 64 MB, the usual
-        "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 20),
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2 << 20),
         "spark.ui.enabled": str(cluster.ui).lower(),
         "spark.ui.showConsoleProgress": "false",
         **cluster.conf,

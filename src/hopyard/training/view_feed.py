@@ -14,7 +14,7 @@ from hopyard.feed.feed_state import STATE, FeedState
 if TYPE_CHECKING:
     from hopyard.feed.account import EpochAccount
 
-WINDOW_SECONDS = 5.0  # rows come a megabyte at a time
+WINDOW_SECONDS = 5.0  # rows come two megabytes at a time
 LEAST_SECONDS = 1.0
 LARGEST_EXACT = 1_000_000
 UNITS = "kMGT"
