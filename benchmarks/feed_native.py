@@ -20,14 +20,13 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow
 from benchmarks.feed_answers import answer
 from benchmarks.feed_data import FILES, parquet_folder
+from benchmarks.feed_functions import FUNCTIONS
 from benchmarks.feed_processes import KINDS, spent
-from benchmarks.feed_rate import SPARK, Arrivals, read, steady
+from benchmarks.feed_rate import SPARK, read, steady
 from pyspark.sql import DataFrame, SparkSession
 
 import hopyard
@@ -35,35 +34,7 @@ from hopyard.feed.pieces import PIECE_BYTES
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 
 NODES = 2
-BATCH = 1024
 MEMORY = "3g"  # of an executor, for half of the rows and the work on them
-
-
-def train(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
-    feed = ctx.feed()
-    while rows := feed.next_batch(BATCH).num_rows:
-        arrivals.saw(rows)
-    arrivals.leave(Path(folder) / str(ctx.rank))
-
-
-def train_on_arrays(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
-    for arrays in ctx.feed().as_numpy(BATCH):
-        arrivals.saw(len(arrays["y"]))
-    arrivals.leave(Path(folder) / str(ctx.rank))
-
-
-def infer(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
-    feed = ctx.feed()
-    while (batch := feed.next_batch(BATCH)).num_rows:
-        arrivals.saw(batch.num_rows)
-        feed.batch_results({"prediction": np.zeros(batch.num_rows, np.float32)})
-    arrivals.leave(Path(folder) / str(ctx.rank))
-
-
-FUNCTIONS = {"train": train, "numpy": train_on_arrays, "inference": infer}
 
 
 def count(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
