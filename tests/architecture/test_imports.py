@@ -48,6 +48,10 @@ def test_launch_loads_neither_spark_nor_a_framework():
     assert packages(loaded_by("from hopyard import launch")) & (FRAMEWORKS | {"pyspark"}) == set()
 
 
+def test_a_node_that_is_fed_loads_what_the_wire_needs():
+    assert packages(loaded_by("import hopyard.feed.node_feed")) & HEAVY == {"pyarrow", "numpy"}
+
+
 def test_errors_load_nothing_heavy():
     assert packages(loaded_by("import hopyard.errors")) & HEAVY == set()
 
