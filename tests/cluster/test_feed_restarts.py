@@ -17,6 +17,7 @@ from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import NodeFailed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.feed_state import FeedState
+from hopyard.feed.pieces import PIECE_BYTES
 from hopyard.testing.watching import WORD, say_the_word, sign_in, signed_in, wait_until
 from hopyard.tracking import RunReader, RunState
 
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 SECONDS = 90
 ROWS = 400
 FREE_ROWS = 200  # which come before the others, that are held back
-BIG_ROWS = 150  # of a megabyte each: more than the inboxes of two nodes hold
+BIG_ROWS = 80  # of the size of a piece each, which are more than the inboxes of two nodes hold
 FILE_ROWS = 10
 SOON_SECONDS = 5.0
 A_WHILE_SECONDS = 2.0
@@ -82,7 +83,7 @@ def held_rows(spark: SparkSession) -> DataFrame:
 
 
 def big_rows(spark: SparkSession) -> DataFrame:
-    return spark.range(0, BIG_ROWS, 1, BIG_ROWS // 10).selectExpr("id", f"repeat('x', {1 << 20}) AS text")
+    return spark.range(0, BIG_ROWS, 1, BIG_ROWS // 10).selectExpr("id", f"repeat('x', {PIECE_BYTES}) AS text")
 
 
 @pytest.fixture

@@ -74,7 +74,14 @@ def test_arrays_travel_as_bytes(spark: SparkSession) -> None:
     sent, _ = with_raw_arrays(spark.range(1).selectExpr("array(cast(id as float), 2.0f) as x", "id"))
     (row,) = sent.collect()
     assert [kind for _, kind in sent.dtypes] == ["string", "array<float>", "bigint"]
-    assert (len(row[0]), row[1]) == (24, [])
+    assert (len(row[0]), row[1]) == (8, [])
+
+
+def test_arrays_with_nulls_travel_the_usual_way(spark: SparkSession) -> None:
+    numbers = [*range(70), None, *range(100)]
+    sent, _ = with_raw_arrays(spark.createDataFrame([(numbers,)], "x array<int>"))
+    (row,) = sent.collect()
+    assert (row[0], row[1]) == (None, numbers)
 
 
 def test_columns_of_the_same_name_are_told_apart(spark: SparkSession) -> None:

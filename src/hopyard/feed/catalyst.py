@@ -24,7 +24,7 @@ class Catalyst:
         gateway: Any = context._gateway  # noqa: SLF001
         catalyst = java.org.apache.spark.sql.catalyst.expressions
         types = java.org.apache.spark.sql.types
-        self._if, self._literal = catalyst.If, catalyst.Literal
+        self._if, self._literal, self._cast = catalyst.If, catalyst.Literal, catalyst.Cast
         self._invoke, self._static_invoke = catalyst.objects.Invoke, catalyst.objects.StaticInvoke
         self._unsafe = catalyst.UnsafeArrayData
         self._object_type, self._parse_type = types.ObjectType, types.DataType.fromDDL
@@ -57,12 +57,24 @@ class Catalyst:
         """Returns null."""
         return self._literal.create(None, kind)
 
-    def array(self, numbers: Sequence[int], kind: Any) -> Any:
-        """Returns a constant array of whole numbers, or an empty one of any type."""
-        held = self._new_array(self._int, len(numbers))
+    def constant(self, number: int, kind: Any) -> Any:
+        """Returns a number."""
+        return self._literal(number, kind)
+
+    def array(self, numbers: Sequence[int | None], kind: Any) -> Any:
+        """Returns a constant array of whole numbers and nulls, or an empty one of any type."""
+        given = self._new_array(self._int, len(numbers))
         for place, number in enumerate(numbers):
-            held[place] = number
-        return self._literal(self._unsafe.fromPrimitiveArray(held), kind)
+            given[place] = 0 if number is None else number
+        held = self._unsafe.fromPrimitiveArray(given)
+        for place, number in enumerate(numbers):
+            if number is None:
+                held.setNullAt(place)
+        return self._literal(held, kind)
+
+    def cast(self, value: Any, kind: Any) -> Any:
+        """Returns a value as one of another type."""
+        return self._cast(value, kind, self._no_name)
 
     def choice(self, condition: Any, yes: Any, no: Any) -> Any:
         """Returns one of two values."""

@@ -7,7 +7,7 @@ function for it, and none of ours could be as fast. Before it is used, it is tri
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,6 +25,9 @@ BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 UNSAFE = "org.apache.spark.sql.catalyst.expressions.UnsafeArrayData"
 COLUMNAR = "org.apache.spark.sql.vectorized.ColumnarArray"
 TEXT = "org.apache.spark.unsafe.types.UTF8String"
+BITS = "org.apache.spark.unsafe.bitset.BitSetMethods"
+MATH = "java.lang.Math"
+WORD = 8
 
 
 def with_raw_arrays(frame: DataFrame) -> tuple[DataFrame, FrameForm]:
@@ -100,16 +103,24 @@ class ArrayExpressions:
         self._text = catalyst.type("string")
 
     def check(self) -> None:
-        """Tries the expression on an array that is known.
+        """Tries the expression on arrays that are known.
 
         Raises:
             TypeError: Something else came out of it than went in.
         """
-        raw, _ = self.parts(self.held(self._catalyst.array(KNOWN, self._catalyst.type("array<int>"))))
-        found = raw.eval(None).getBytes()
+        found = self._bytes_of(KNOWN)
         lists = lists_of(pa.array([found], pa.binary()), pa.array([[]], pa.list_(pa.int32())))
         if lists.to_pylist() != [KNOWN]:
             raise TypeError(f"the array {KNOWN} is {found!r} in it")
+        unknown = self._bytes_of([*KNOWN, None])
+        if unknown is not None:
+            raise TypeError(f"an array with a null is {unknown!r} in it")
+
+    def _bytes_of(self, numbers: Sequence[int | None]) -> bytes | None:
+        make = self._catalyst
+        raw, _ = self.parts(self.held(make.array(numbers, make.type("array<int>"))))
+        found = raw.eval(None)
+        return None if found is None else found.getBytes()
 
     def held(self, array: Any) -> Any:
         """Returns an array, as bytes if it comes from a columnar file."""
@@ -117,22 +128,62 @@ class ArrayExpressions:
         return self._catalyst.choice(self._is_a(self._columnar, array), copied, array)
 
     def parts(self, held: Any) -> tuple[Any, Any]:
-        """Returns the bytes of an array if it is held as such, and an array that is empty then.
+        """Returns the bytes of the numbers of an array if it is held as such, and an array that is empty then.
 
-        One that a function of Spark has made may be a list of objects, and goes the usual way.
+        One that has nulls among its numbers goes the usual way, and so does one that a function of Spark has made, which
+        may be a list of objects.
         """
-        make, is_unsafe = self._catalyst, self._is_a(self._unsafe, held)
-        raw = make.choice(is_unsafe, self._bytes(held), make.null(self._text))
-        return raw, make.choice(is_unsafe, make.array([], held.dataType()), held)
+        make = self._catalyst
+        is_unsafe, has_nulls = self._is_a(self._unsafe, held), self._has_nulls(held)
+        no_bytes, nothing = make.null(self._text), make.array([], held.dataType())
+        return (
+            make.choice(is_unsafe, make.choice(has_nulls, no_bytes, self._numbers(held)), no_bytes),
+            make.choice(is_unsafe, make.choice(has_nulls, held, nothing), held),
+        )
 
     def _is_a(self, kind: Any, value: Any) -> Any:
         return self._catalyst.call(kind, "isInstance", self._boolean, value)
 
-    def _bytes(self, held: Any) -> Any:
-        """Returns the memory of an array as a text, which is what Spark copies least on its way to Python."""
+    # The memory of an array is its head, which is a word with the count of its numbers and as many words as there must be
+    # for a bit for each number that tells whether it is null; and the numbers.
+
+    def _has_nulls(self, held: Any) -> Any:
+        make = self._catalyst
+        base, start, head, _ = self._memory(held)
+        words = make.call_static(MATH, "floorDiv", self._long, head, self._number(WORD))
+        return make.call_static(
+            BITS,
+            "anySet",
+            self._boolean,
+            base,
+            self._sum(start, self._number(WORD)),
+            self._sum(words, self._number(-1)),
+        )
+
+    def _numbers(self, held: Any) -> Any:
+        """Returns the numbers of an array as a text, which is what Spark copies least on its way to Python."""
+        make = self._catalyst
+        base, start, head, count = self._memory(held)
+        width = make.constant(held.dataType().elementType().defaultSize(), self._int)
+        size = make.call_static(MATH, "multiplyExact", self._int, count, width)
+        return make.call_static(TEXT, "fromAddress", self._text, base, self._sum(start, head), size)
+
+    def _memory(self, held: Any) -> tuple[Any, Any, Any, Any]:
+        """Returns where the memory of an array is, the size of its head, and the count of its numbers."""
         make = self._catalyst
         unsafe = make.call(self._unsafe, "cast", self._unsafe_type, held)
-        base = make.call(unsafe, "getBaseObject", self._any)
-        offset = make.call(unsafe, "getBaseOffset", self._long)
-        size = make.call(unsafe, "getSizeInBytes", self._int)
-        return make.call_static(TEXT, "fromAddress", self._text, base, offset, size)
+        count = make.call(unsafe, "numElements", self._int)
+        return (
+            make.call(unsafe, "getBaseObject", self._any),
+            make.call(unsafe, "getBaseOffset", self._long),
+            make.call_static(
+                UNSAFE, "calculateHeaderPortionInBytes", self._long, make.cast(count, self._long)
+            ),
+            count,
+        )
+
+    def _number(self, number: int) -> Any:
+        return self._catalyst.cast(self._catalyst.constant(number, self._int), self._long)
+
+    def _sum(self, one: Any, other: Any) -> Any:
+        return self._catalyst.call_static(MATH, "addExact", self._long, one, other)
