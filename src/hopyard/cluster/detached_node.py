@@ -48,25 +48,25 @@ def supervise(orders: Orders, heard: int) -> bool:
 
 
 class ProcessWatch:
-    """Tells whether a process is gone that need not be a child of this one."""
+    """Tells whether a process is gone that need not be a child of this one; any thread may ask."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._poll: select.poll | None = None
+        self._descriptor: int | None = None
         try:
-            descriptor = os.pidfd_open(pid)
+            self._descriptor = os.pidfd_open(pid)
         except (
             AttributeError,
             OSError,
         ):  # not Linux, older than 5.3, or gone already: the process table tells
             return
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLIN)
 
     def is_gone(self) -> bool:
         """Returns whether the process has ended."""
-        if self._poll is not None:
-            return bool(self._poll.poll(0))
+        if self._descriptor is not None:
+            poll = select.poll()  # one for each call: two threads cannot use the same one at once
+            poll.register(self._descriptor, select.POLLIN)
+            return bool(poll.poll(0))
         try:
             os.kill(self._pid, 0)
         except ProcessLookupError:

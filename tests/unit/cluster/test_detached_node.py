@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -109,3 +110,10 @@ def test_the_process_table_tells_where_there_are_no_process_descriptors(
     process.kill()
     process.wait()
     assert watch.is_gone()
+
+
+def test_several_threads_may_ask_at_once() -> None:
+    watch = ProcessWatch(os.getpid())
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(lambda: {watch.is_gone() for _ in range(20_000)}) for _ in range(4)]
+    assert [each.result() for each in asked] == [{False}] * 4
