@@ -71,9 +71,8 @@ def test_a_job_that_asks_nodes_which_start_again_ends_and_the_next_one_gets_its_
         victim = signed_in(project, 2)[1]
         wait_until(lambda: project.exists("asked/1"), "node 1 is asked", SECONDS)
         victim.kill()
-        with pytest.raises(
-            Exception, match=r"call inference\(\) again"
-        ):  # from the driver, or the last try of a task
+        # which the driver says, or the last try of a task
+        with pytest.raises(Exception, match=r"call inference\(\) again"):
             results.result(SECONDS)
         assert cluster.inference(rows).collect() == list(range(0, 200, 2))
         cluster.shutdown(SECONDS)

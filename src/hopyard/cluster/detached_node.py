@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -53,13 +54,9 @@ class ProcessWatch:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._descriptor: int | None = None
-        try:
+        # not Linux, older than 5.3, or gone already: then the process table tells
+        with contextlib.suppress(AttributeError, OSError):
             self._descriptor = os.pidfd_open(pid)
-        except (
-            AttributeError,
-            OSError,
-        ):  # not Linux, older than 5.3, or gone already: the process table tells
-            return
 
     def is_gone(self) -> bool:
         """Returns whether the process has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +24,9 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def plan() -> Iterator[AskPlan]:
+def plan(tmp_path: Path) -> Iterator[AskPlan]:
     inbox = Inbox()
-    service = FeedService(inbox, Keeping(inbox, Path(tempfile.gettempdir())), Round())
+    service = FeedService(inbox, Keeping(inbox, tmp_path), Round())
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
         yield AskPlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
         inbox.stop()
