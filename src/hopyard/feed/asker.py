@@ -15,7 +15,7 @@ from hopyard.feed.link import STREAM_SECONDS
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.service import infer_stream
-from hopyard.feed.shelf import shared_shelf
+from hopyard.feed.shelves import Shelves
 from hopyard.wire import WireClient
 
 
@@ -34,9 +34,23 @@ class AskPlan:
 
 
 def ask(
-    plan: AskPlan, partition: int, pieces: Iterable[Piece], *, stage: int, host: str | None = None
+    plan: AskPlan,
+    partition: int,
+    pieces: Iterable[Piece],
+    *,
+    stage: int,
+    shelves: Shelves,
+    host: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
+
+    Args:
+        plan: The nodes.
+        partition: Number of the partition.
+        pieces: Its rows.
+        stage: Number of the stage.
+        shelves: Those of this process.
+        host: Name of this machine.
 
     Raises:
         NotFed: The node has ended, or wants no more rows.
@@ -49,16 +63,17 @@ def ask(
     here = socket.gethostname() if host is None else host
     node = plan.node(partition, here)
     with (
-        shared_shelf(is_near=node.host == here) as shelf,
+        shelves.lend(plan.nodes, is_near=node.host == here) as lent,
         WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client,
     ):
         try:
-            giver = Giver(client, shelf)
-            each = ([shelved(piece, shelf)] for piece in itertools.chain([first], remaining))
+            giver = Giver(client, lent.shelf)
+            each = ([shelved(piece, lent.shelf)] for piece in itertools.chain([first], remaining))
             items = itertools.chain.from_iterable(map(giver.items, each))
             stream = infer_stream(partition, stage, plan.seconds, giver.shelf)
             with client.exchange(stream, first.batch.schema, items) as answers:
                 yield from answers
+            lent.is_settled = True
         except PeerGone as error:
             reason = (
                 f"node {node.rank} on {node.host} has ended ({error}); if the cluster starts it again, "

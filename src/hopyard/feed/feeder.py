@@ -18,7 +18,8 @@ from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.service import CLAIM, OPEN
-from hopyard.feed.shelf import Shelf, shared_shelf
+from hopyard.feed.shelf import Shelf
+from hopyard.feed.shelves import Shelves
 
 RELUCTANCE_SECONDS = 0.05
 JOIN_SECONDS = 5.0
@@ -106,6 +107,11 @@ class Pour:
                 link.join(JOIN_SECONDS)
 
     @property
+    def is_settled(self) -> bool:
+        """Whether no node has ended: one that has may have been told of pieces that it did not look at."""
+        return all(link.ended in (None, Taken.KEPT) for link in self._links)
+
+    @property
     def taken(self) -> dict[int, int]:
         """How many rows each node has taken, by rank."""
         return {link.node.rank: link.taken_rows for link in self._links if link.taken_rows}
@@ -169,6 +175,7 @@ def feed_partition(
     attempt: int,
     cut: Callable[[Ranges], Iterable[Piece]],
     *,
+    shelves: Shelves,
     host: str | None = None,
 ) -> PartitionReport:
     """Feeds one partition to the nodes of a plan.
@@ -178,6 +185,7 @@ def feed_partition(
         partition: Number of the partition.
         attempt: A number that is higher for every later attempt of the same task.
         cut: Returns the pieces of the partition without some ranges of rows.
+        shelves: Those of this process.
         host: Name of this machine.
 
     Raises:
@@ -187,9 +195,10 @@ def feed_partition(
     done = _taken_before(plan, share, attempt)
     here = socket.gethostname() if host is None else host
     counted = _Counted(cut(done))
-    with shared_shelf(is_near=any(node.host == here for node in plan.nodes)) as shelf:
-        pour = Pour(plan, share, attempt, host=here, shelf=shelf)
+    with shelves.lend(plan.nodes, is_near=any(node.host == here for node in plan.nodes)) as lent:
+        pour = Pour(plan, share, attempt, host=here, shelf=lent.shelf)
         is_whole = pour.run(counted)
+        lent.is_settled = is_whole and pour.is_settled
     sent = pour.taken
     return PartitionReport(
         partition=partition,

@@ -13,10 +13,10 @@ from hopyard.feed.handover import Giver
 from hopyard.feed.inbox import Taken, Verdict
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
-from hopyard.feed.remote import CALL_SECONDS, FeedNode
-from hopyard.feed.service import train_stream
+from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
+from hopyard.feed.service import COUNTS, train_stream
 from hopyard.feed.shelf import Shelf
-from hopyard.wire import Tagged, WireClient
+from hopyard.wire import Json, Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
 STREAM_SECONDS = 7 * 24 * 3600.0
@@ -105,14 +105,30 @@ class Link:
     def _run(self) -> None:
         ended = Taken.STOPPED
         try:
-            ended = self._converse()
-        except (PeerGone, WireTimeout) as error:  # the driver knows whether the node has failed
-            LOG.info("node %d takes no more pieces: %s", self.node.rank, error)
+            ended = self._feed()
         except BaseException as error:  # noqa: BLE001  the edge of a thread: the task raises it
             self.error = error
         with self._changed:
             self.ended = ended
             self._changed.notify_all()
+
+    def _feed(self) -> Taken:
+        """Sends what there is to send, and returns how it ended; of a node that is gone, the driver knows why."""
+        try:
+            return self._converse()
+        except PeerGone as error:
+            if self._is_there():
+                raise  # nobody knows what it took of what it was sent, but the next attempt of the task asks it
+            reason: Exception = error
+        except WireTimeout as error:
+            reason = error
+        LOG.info("node %d takes no more pieces: %s", self.node.rank, reason)
+        return Taken.STOPPED
+
+    def _is_there(self) -> bool:
+        """Tells whether the node still answers."""
+        asked: dict[str, Json] = {"feed": self._share.feed, "epoch": self._share.epoch}
+        return ask_node(self.node, COUNTS, asked) is not None
 
     def _converse(self) -> Taken:
         first = self._queue.get()

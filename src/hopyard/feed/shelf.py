@@ -11,8 +11,6 @@ import mmap
 import os
 import secrets
 import struct
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
@@ -80,7 +78,7 @@ class Laid(NamedTuple):
 
 
 class Shelf:
-    """A shelf to lay batches on, by one thread, while its context is open.
+    """A shelf to lay batches on, by one thread, until it is closed.
 
     A place is in use as long as the feeder has the batch that lies there, or a node to which it was handed over.
 
@@ -98,10 +96,7 @@ class Shelf:
         self._kept = bytearray(units)
         self.name = ShelfName(pid=os.getpid(), descriptor=self._file, key=key)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
+    def close(self) -> None:
         """Takes the shelf away; who has opened it keeps what lies on it."""
         os.close(self._file)
 
@@ -152,11 +147,6 @@ class OpenShelf:
     def batch(self, place: Place) -> pa.RecordBatch:
         """Returns a batch that was handed over, as it lies there; one can do so once."""
         return self._boards.batch(place, self._boards.marks)
-
-
-def shared_shelf(*, is_near: bool) -> AbstractContextManager[Shelf | None]:
-    """Returns a shelf, if somebody is near to share it with and this system can."""
-    return Shelf() if is_near and sys.platform == "linux" else nullcontext()
 
 
 class _Boards:

@@ -15,7 +15,7 @@ from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.raw_arrays import FrameForm
 from hopyard.feed.results import decode, to_schema
-from hopyard.feed.worker_process import prepare_process
+from hopyard.feed.worker_process import prepare_process, process_shelves
 
 REPORT_SCHEMA = "report string"
 
@@ -55,7 +55,7 @@ class AskFrame:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the results in the columns of the schema."""
         pieces = cut_batches(self.form.restored(batches), piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces, stage=_stage()):
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
             yield to_schema(results, self.schema)
 
 
@@ -68,7 +68,7 @@ class AskRows:
     def __call__(self, rows: Iterable[object]) -> Iterator[object]:
         """Yields the results."""
         pieces = cut_rows(rows, piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces, stage=_stage()):
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
             yield from decode(results)
 
 
@@ -99,7 +99,8 @@ class _Cut:
 
 def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:
     partition, attempt = _task()
-    report = feed_partition(plan, partition, attempt, _Cut(plan, partition, rows, are_objects))
+    cut = _Cut(plan, partition, rows, are_objects)
+    report = feed_partition(plan, partition, attempt, cut, shelves=process_shelves())
     return json.dumps(report.to_json())
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 from typing import Final
+
+from hopyard.feed.shelves import Shelves
 
 # of <malloc.h>
 M_TRIM_THRESHOLD: Final = -1
@@ -18,6 +21,12 @@ def prepare_process() -> None:
     # Spark's Python looks for garbage after every task: a tenth of a second, if it looks at all that was imported
     gc.freeze()
     _keep_memory()
+
+
+@functools.cache
+def process_shelves() -> Shelves:
+    """Returns what this process has for all its tasks, which know nothing of each other."""
+    return Shelves()
 
 
 def _keep_memory() -> None:

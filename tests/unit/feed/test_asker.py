@@ -16,6 +16,7 @@ from hopyard.feed.keeping import Keeping
 from hopyard.feed.pieces import PICKLED_SCHEMA, Piece
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.service import FeedService
+from hopyard.feed.shelves import Shelves
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
@@ -37,4 +38,4 @@ def plan(tmp_path: Path) -> Iterator[AskPlan]:
 def test_rows_that_cannot_be_read_are_told_at_once(plan: AskPlan, host: str) -> None:
     rows = pa.record_batch([pa.array([b"this is no pickle"], pa.large_binary())], schema=PICKLED_SCHEMA)
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [Piece(batch=rows, start=0, rows=1)], stage=1, host=host))
+        list(ask(plan, 0, [Piece(batch=rows, start=0, rows=1)], stage=1, shelves=Shelves(), host=host))

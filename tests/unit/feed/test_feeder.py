@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import socket
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -11,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import Superseded
+from hopyard.errors import PeerGone, Superseded
 from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.in_step import Round
 from hopyard.feed.inbox import Inbox
@@ -20,6 +24,7 @@ from hopyard.feed.pieces import Piece, cut_batches
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.service import FeedService
+from hopyard.feed.shelves import Shelves
 from hopyard.testing.watching import wait_until
 from hopyard.wire import WireServer
 
@@ -71,6 +76,48 @@ class Nodes:
         return sorted(found)
 
 
+class Relay:
+    """Stands between feeders and a node: a network whose connections can be cut.
+
+    Args:
+        port: Where the node listens.
+    """
+
+    def __init__(self, port: int, resources: ExitStack) -> None:
+        self._to = port
+        self._listener = resources.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self._open: list[socket.socket] = []
+        self.port: int = self._listener.getsockname()[1]
+        resources.callback(self.cut)
+        # a close alone would not wake the thread
+        resources.callback(self._listener.shutdown, socket.SHUT_RDWR)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Cuts all connections that there are; new ones can be made."""
+        for end in self._open:
+            end.close()
+        self._open.clear()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self._to))
+            self._open += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        try:
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+        except OSError:
+            return  # it was cut
+
+
 @pytest.fixture
 def make() -> Iterator[Callable[..., Nodes]]:
     with ExitStack() as resources:
@@ -96,13 +143,14 @@ def feed(
     partition: int = 0,
     attempt: int = 1,
     host: str = "a",
+    shelves: Shelves | None = None,
 ) -> PartitionReport:
     data = batches(rows) if isinstance(rows, int) else rows
 
     def cut(without: Ranges) -> Iterable[Piece]:
         return cut_batches(data, without=without, piece_bytes=8 * ROWS_OF_A_PIECE)
 
-    return feed_partition(plan, partition, attempt, cut, host=host)
+    return feed_partition(plan, partition, attempt, cut, shelves=shelves or Shelves(), host=host)
 
 
 def test_all_rows_of_a_partition_arrive_once(make: Callable[..., Nodes]) -> None:
@@ -231,3 +279,51 @@ def test_a_feeder_does_not_wait_for_a_node_that_is_gone(make: Callable[..., Node
     nodes.servers[0].close()
     report = feed(nodes.plan(), 5_000, partition=0)
     assert report.sent[1] + report.dropped == 5_000
+
+
+def test_a_connection_that_breaks_fails_the_attempt_and_the_next_one_is_exact(
+    make: Callable[..., Nodes], aside: Callable[..., Future[PartitionReport]]
+) -> None:
+    nodes = make(1, limit_bytes=8 * 5_000)
+    with ExitStack() as resources:
+        relay = Relay(nodes.servers[0].endpoint.port, resources)
+        (node,) = nodes.plan().nodes
+        there = dataclasses.replace(node.endpoint, port=relay.port)
+        plan = FeedPlan(feed=0, epoch=0, nodes=(dataclasses.replace(node, endpoint=there),))
+        first = aside(plan, 50_000, host="far", attempt=1)
+        wait_until(lambda: nodes.inboxes[0].level.blocked == 1, "the node is full", SECONDS)
+        relay.cut()
+        with pytest.raises(PeerGone):
+            first.result(SECONDS)
+        second = aside(plan, 50_000, host="far", attempt=2)
+        assert sorted(nodes.draw_until(second)) == list(range(50_000))
+        report = second.result(SECONDS)
+    assert report.skipped >= 5_000
+    assert report.skipped + sum(report.sent.values()) == 50_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
+def test_a_task_uses_the_shelf_of_the_one_before_it(make: Callable[..., Nodes]) -> None:
+    plan, shelves = make(2).plan(), Shelves()
+    names = set()
+    for partition in range(3):
+        feed(plan, 5_000, partition=partition, shelves=shelves)
+        with shelves.lend(plan.nodes, is_near=True) as lent:
+            assert lent.shelf is not None
+            names.add(str(lent.shelf.name))
+            lent.is_settled = True
+    assert len(names) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
+def test_a_shelf_is_not_used_again_when_a_node_wanted_no_more(make: Callable[..., Nodes]) -> None:
+    nodes, shelves = make(2), Shelves()
+    with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
+        assert lent.shelf is not None
+        name = lent.shelf.name
+        lent.is_settled = True
+    nodes.inboxes[0].stop()
+    feed(nodes.plan(), 5_000, shelves=shelves)
+    with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
+        assert lent.shelf is not None
+        assert lent.shelf.name != name

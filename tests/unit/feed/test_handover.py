@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ ROWS = 100
 
 @pytest.fixture
 def shelf() -> Iterator[Shelf]:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         yield shelf
 
 
@@ -69,7 +70,7 @@ def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, shelf: Shelf
 
 
 def test_a_node_that_cannot_reach_the_shelf_is_sent_the_rows(client: WireClient) -> None:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         laid = shelved(pieces(1)[0], shelf)
     giver = Giver(client, shelf)  # the shelf is gone, as it is to a node that runs elsewhere
     (item,) = giver.items([laid])
@@ -86,7 +87,7 @@ def test_without_a_shelf_the_rows_are_sent(client: WireClient) -> None:
 
 
 def test_the_rows_of_a_feeder_that_is_gone_are_not_waited_for() -> None:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         name = str(shelf.name)
     with pytest.raises(PeerGone, match="feeder"):
         Taker(name)

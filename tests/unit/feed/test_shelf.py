@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.shelf import UNIT_BYTES, OpenShelf, Place, Shelf, ShelfName, shared_shelf
+from hopyard.feed.shelf import UNIT_BYTES, OpenShelf, Place, Shelf, ShelfName
 
 pytestmark = [
     pytest.mark.unit,
@@ -21,7 +22,7 @@ UNITS = 4
 
 @pytest.fixture
 def shelf() -> Iterator[Shelf]:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         yield shelf
 
 
@@ -91,20 +92,20 @@ def test_a_slice_is_laid_down_without_the_rest(shelf: Shelf) -> None:
 
 
 def test_what_was_opened_stays_when_the_shelf_is_gone() -> None:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         read = OpenShelf(shelf.name).batch(lay(shelf, batch(5)))
     assert read.equals(batch(5))
 
 
 def test_a_shelf_that_is_gone_cannot_be_opened() -> None:
-    with Shelf(UNITS * UNIT_BYTES) as shelf:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
         name = shelf.name
     with pytest.raises(OSError, match="fd"):
         OpenShelf(name)
 
 
 def test_another_file_is_not_taken_for_the_shelf(shelf: Shelf) -> None:
-    with Shelf(UNITS * UNIT_BYTES) as other, pytest.raises(FileNotFoundError, match="another shelf"):
+    with closing(Shelf(UNITS * UNIT_BYTES)) as other, pytest.raises(FileNotFoundError, match="another shelf"):
         OpenShelf(ShelfName(pid=os.getpid(), descriptor=other.name.descriptor, key=shelf.name.key))
 
 
@@ -139,8 +140,3 @@ def test_another_process_reads_what_lies_there_and_frees_it(shelf: Shelf) -> Non
             assert reader.stdout.readline() == f"{number}\n"
         reader.stdin.close()
         assert reader.wait(30) == 0
-
-
-def test_a_feeder_without_a_node_on_its_host_has_no_shelf() -> None:
-    with shared_shelf(is_near=False) as shelf:
-        assert shelf is None
