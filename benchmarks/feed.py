@@ -17,6 +17,8 @@ from pathlib import Path
 
 from benchmarks import feed_flight
 from benchmarks.cluster import own_python
+from benchmarks.feed_data import FOLDER, parquet_folder
+from benchmarks.feed_functions import BATCH
 from benchmarks.feed_rate import ROW_BYTES
 from benchmarks.feed_side import Side
 from benchmarks.old_library import VERSION, old_python
@@ -25,15 +27,18 @@ from benchmarks.report import Table
 TIMES = 5
 OLD_ROWS, FACADE_ROWS, FRAME_ROWS = 20_000, 320_000, 640_000
 FLIGHT = "flight"
+RDD, FRAME = "RDD", "DataFrame"
+WHATS = ("train", "inference")
 
 Rates = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A feed to measure: how a reader would call it, and how a side is asked for it."""
+    """A feed to measure: how a reader would call it, what is fed, and how a side is asked for it."""
 
     title: str
+    data: str
     question: Mapping[str, object]
 
     @property
@@ -77,13 +82,26 @@ class Result:
 def rdd_works(rows: int) -> tuple[Work, ...]:
     """Returns the feeds of an RDD."""
     return tuple(
-        Work(title=f"{what}(), RDD", question={"what": what, "rows": rows}) for what in ("train", "inference")
+        Work(title=f"{what}(), RDD", data=RDD, question={"what": what, "rows": rows}) for what in WHATS
+    )
+
+
+def old_frame_works(rows: int) -> tuple[Work, ...]:
+    """Returns the feeds of a DataFrame in Spark's memory for a side that knows RDDs only."""
+    question = {"rows": rows, "files": str(FOLDER / f"{rows}-rows")}
+    return tuple(
+        Work(
+            title=f"{what}(), rdd of a DataFrame in Spark's memory",
+            data=FRAME,
+            question={"what": what, **question},
+        )
+        for what in WHATS
     )
 
 
 def frame_work(title: str, what: str, source: str) -> Work:
     """Returns a feed of a DataFrame."""
-    return Work(title=title, question={"what": what, "source": source, "rows": FRAME_ROWS})
+    return Work(title=title, data=FRAME, question={"what": what, "source": source, "rows": FRAME_ROWS})
 
 
 CONTESTANTS = {
@@ -91,7 +109,7 @@ CONTESTANTS = {
         title=f"TensorFlowOnSpark {VERSION}",
         module="benchmarks.feed_program",
         python=old_python,
-        works=rdd_works(OLD_ROWS),
+        works=(*rdd_works(OLD_ROWS), *old_frame_works(OLD_ROWS)),
     ),
     "facade": Contestant(
         title="Hopyard, the same program",
@@ -125,7 +143,8 @@ def measure(names: Sequence[str]) -> Table:
     results = {
         name: [Result(side=each.title, work=work) for work in each.works] for name, each in wanted.items()
     }
-    flight = Result(side="Arrow Flight alone", work=Work(title="DoPut", question={"what": FLIGHT}))
+    flight = Result(side="Arrow Flight alone", work=Work(title="DoPut", data="", question={"what": FLIGHT}))
+    parquet_folder(OLD_ROWS)
     with contextlib.ExitStack() as resources:
         sides = {name: enter(resources, contestant) for name, contestant in wanted.items()}
         for name, contestant in wanted.items():
@@ -151,16 +170,26 @@ def enter(resources: contextlib.ExitStack, contestant: Contestant) -> Side:
 def _table(results: Sequence[Result]) -> Table:
     return Table(
         title="Feeding",
-        columns=("side", "what", "rows/s", "rows/s of the whole call", "MB/s", "to the old", "to Flight"),
+        columns=(
+            "side",
+            "what",
+            "rows/s",
+            "rows/s of the whole call",
+            "MB/s",
+            "to the old, RDD",
+            "to the old, DataFrame",
+            "to Flight",
+        ),
         rows=tuple(_row(result, results) for result in results),
         notes=f"Rows of 784 float32 and a label into 2 nodes on `local-cluster[2,1]`; median (least to most) of {TIMES} "
-        "feeds of one session that is warm, the sides by turns. Spark talks to its Python through Unix sockets. Rows per second are counted from the first row that "
-        "a node saw to the last; the whole call is that of train(), or that of inference() and the count of its "
+        "feeds of one session that is warm, the sides by turns. Spark talks to its Python through Unix sockets. Rows per second are counted from the first batch that "
+        "a node got to the last that was full; the whole call is that of train(), or that of inference() and the count of its "
         "results, and for inference the other columns go by it. Rows of an RDD are Python tuples (list of floats, "
         f"label), made in the task at no cost, {OLD_ROWS:,} for the old library and {FACADE_ROWS:,} for ours; a "
-        f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int, in 8 partitions. More rows make the fixed cost of a call "
+        f"DataFrame has {FRAME_ROWS:,} rows with an array<float> and an int, in 8 partitions, half of them on either executor. The old library is fed with the rdd of "
+        f"such a DataFrame of {OLD_ROWS:,} rows, too. More rows make the fixed cost of a call "
         "weigh less, so the whole calls favour the sides with more of them. Nodes read batches of 100 rows of an RDD, "
-        "on executors of 1 GB, and of 1,024 rows of a DataFrame, on executors of 3 GB. Arrow Flight alone is two clients and "
+        f"on executors of 1 GB, and of {BATCH:,} rows of a DataFrame with ours, on executors of 3 GB. Arrow Flight alone is two clients and "
         "two servers, processes of their own, with record batches of 2 MB and nothing else.",
     )
 
@@ -168,6 +197,7 @@ def _table(results: Sequence[Result]) -> Table:
 def _row(result: Result, results: Iterable[Result]) -> tuple[str, ...]:
     rate = result.rate(result.main)
     old = [each for each in results if _is_old(each) and each.work.returns == result.work.returns]
+    by_data = {data: [each for each in old if each.work.data == data] for data in (RDD, FRAME)}
     flight = [each for each in results if each.work.question["what"] == FLIGHT]
     return (
         result.side,
@@ -175,7 +205,8 @@ def _row(result: Result, results: Iterable[Result]) -> tuple[str, ...]:
         "-" if result.work.returns else result.text("steady"),
         result.text("whole"),
         f"{rate * ROW_BYTES / 1e6:,.0f}",
-        _ratio(rate, old, 1),
+        _ratio(rate, by_data[RDD], 1),
+        "-" if result.work.data == RDD else _ratio(rate, by_data[FRAME], 1),
         _ratio(rate, flight, 3),
     )
 

@@ -22,7 +22,7 @@ class Counter(pyarrow.flight.FlightServerBase):
 
     def __init__(self) -> None:
         super().__init__("grpc://127.0.0.1:0")
-        self.arrivals = Arrivals()
+        self.arrivals = Arrivals(batch=PIECE_ROWS)
 
     def do_put(
         self,

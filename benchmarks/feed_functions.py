@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from benchmarks.feed_rate import Arrivals
 
-BATCH = 1024
+BATCH = 256
 
 
 def train(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
+    arrivals = Arrivals(batch=BATCH)
     feed = ctx.feed()
     while rows := feed.next_batch(BATCH).num_rows:
         arrivals.saw(rows)
@@ -20,14 +20,14 @@ def train(folder: str, ctx: Any) -> None:
 
 
 def train_on_arrays(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
+    arrivals = Arrivals(batch=BATCH)
     for arrays in ctx.feed().as_numpy(BATCH):
         arrivals.saw(len(arrays["y"]))
     arrivals.leave(Path(folder) / str(ctx.rank))
 
 
 def infer(folder: str, ctx: Any) -> None:
-    arrivals = Arrivals()
+    arrivals = Arrivals(batch=BATCH)
     feed = ctx.feed()
     while (batch := feed.next_batch(BATCH)).num_rows:
         arrivals.saw(batch.num_rows)

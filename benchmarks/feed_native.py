@@ -24,6 +24,7 @@ from pathlib import Path
 import pyarrow
 from benchmarks.feed_answers import answer
 from benchmarks.feed_data import FILES, parquet_folder
+from benchmarks.feed_frame import in_memory
 from benchmarks.feed_functions import FUNCTIONS
 from benchmarks.feed_processes import KINDS, spent
 from benchmarks.feed_rate import SPARK, read, steady
@@ -47,10 +48,7 @@ def frame(session: SparkSession, source: str, rows: int) -> DataFrame:
     files = session.read.parquet(str(parquet_folder(rows)))
     if source == "parquet":
         return files
-    # a plan of its own: Spark would read the bare one from memory as well
-    cached = files.coalesce(FILES).cache()
-    cached.count()
-    return cached
+    return in_memory(files, FILES, NODES)
 
 
 def measure(session: SparkSession, *, what: str, source: str, rows: int) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 One source for both sides: run by a Python that has TensorFlowOnSpark it measures that, run by ours it measures
 Hopyard. For each line on its standard input (``{"what": "train", "rows": 8000}``) it feeds one cluster of two
-nodes and answers with a line of JSON.
+nodes and answers with a line of JSON. With ``"files"``, a folder, the rows are those of a DataFrame in Spark's memory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 
 from benchmarks.cluster_program import NODES, start_spark
 from benchmarks.feed_answers import answer
+from benchmarks.feed_frame import in_memory
 from benchmarks.feed_rate import FEATURES, SPARK, Arrivals, read, steady
-from pyspark import RDD, SparkContext
+from pyspark import RDD
+from pyspark.sql import SparkSession
 
 BATCH = 100
 DIFFERENT = 1000  # rows that a partition repeats, so that making them costs nothing
@@ -31,7 +33,7 @@ def train(args: argparse.Namespace, ctx: Any) -> None:
     """The function of a node that throws away what it is fed."""
     from tensorflowonspark import TFNode
 
-    arrivals = Arrivals()
+    arrivals = Arrivals(batch=BATCH)
     feed = TFNode.DataFeed(ctx.mgr)
     while not feed.should_stop():
         rows = len(feed.next_batch(BATCH))
@@ -44,7 +46,7 @@ def infer(args: argparse.Namespace, ctx: Any) -> None:
     """The function of a node that answers each row with its label."""
     from tensorflowonspark import TFNode
 
-    arrivals = Arrivals()
+    arrivals = Arrivals(batch=BATCH)
     feed = TFNode.DataFeed(ctx.mgr, train_mode=False)
     while not feed.should_stop():
         batch = feed.next_batch(BATCH)
@@ -62,16 +64,29 @@ def make_rows(numbers: Iterable[int]) -> Iterator[Row]:
         yield rows[number % DIFFERENT]
 
 
-def measure(context: SparkContext, *, what: str, rows: int) -> dict[str, float]:
+def rdd(session: SparkSession, rows: int, files: str) -> RDD[Any]:
+    """Returns rows as the old library wants them."""
+    if files:
+        return in_memory(session.read.parquet(files), NODES, NODES).rdd
+    return session.sparkContext.parallelize(range(rows), NODES).mapPartitions(make_rows)
+
+
+def measure(session: SparkSession, *, what: str, rows: int, files: str = "") -> dict[str, float]:
     """Returns rows per second: from the first to the last that a node saw, and over the whole call."""
     from tensorflowonspark import TFCluster
 
-    data = context.parallelize(range(rows), NODES).mapPartitions(make_rows)
+    data = rdd(session, rows, files)
     with tempfile.TemporaryDirectory() as folder:
         args = argparse.Namespace(folder=folder)
         function = {"train": train, "inference": infer}[what]
         cluster = TFCluster.run(
-            context, function, args, NODES, 0, input_mode=TFCluster.InputMode.SPARK, master_node="chief"
+            session.sparkContext,
+            function,
+            args,
+            NODES,
+            0,
+            input_mode=TFCluster.InputMode.SPARK,
+            master_node="chief",
         )
         called = time.monotonic()
         if what == "train":
@@ -93,4 +108,4 @@ def _check(results: RDD[int], rows: int) -> None:
 
 if __name__ == "__main__":
     with start_spark(Path(sys.argv[1]), SPARK) as session:
-        answer(lambda question: measure(session.sparkContext, **question))
+        answer(lambda question: measure(session, **question))

@@ -17,19 +17,30 @@ ROW_BYTES = FEATURES * 4 + 4
 
 @dataclass(slots=True, kw_only=True)
 class Arrivals:
-    """What a node saw of a feed; times are by the machine's clock, which all its processes share."""
+    """What a node saw of a feed; times are by the machine's clock, which all its processes share.
 
-    first_rows: int = 0
-    first_time: float = 0.0
+    Attributes:
+        batch: How many rows the node asks for at once.
+        rows: How many it saw in all.
+        batches: How many times it got as many as it asked for. It gets fewer when there are no more to come, which it
+            hears when the cluster is shut down, long after the rows were there.
+        first_time: When it got the first of these batches.
+        last_time: When it got the last of them.
+    """
+
+    batch: int
     rows: int = 0
+    batches: int = 0
+    first_time: float = 0.0
     last_time: float = 0.0
 
     def saw(self, rows: int) -> None:
         """Counts rows that have just arrived."""
-        self.last_time = time.monotonic()
-        if not self.rows:
-            self.first_rows, self.first_time = rows, self.last_time
         self.rows += rows
+        if rows == self.batch:
+            self.last_time = time.monotonic()
+            self.first_time = self.first_time or self.last_time
+            self.batches += 1
 
     def leave(self, path: Path) -> None:
         """Writes it down for `read`."""
@@ -42,8 +53,8 @@ def read(folder: Path) -> list[Arrivals]:
 
 
 def steady(arrivals: Iterable[Arrivals]) -> float:
-    """Returns rows per second from the first row that any node saw to the last."""
-    seen = [each for each in arrivals if each.rows]
+    """Returns rows per second from the first batch that any node got to the last."""
+    seen = [each for each in arrivals if each.batches]
     first = min(seen, key=lambda each: each.first_time)
-    rows = sum(each.rows for each in seen) - first.first_rows
+    rows = sum(each.batches * each.batch for each in seen) - first.batch
     return rows / (max(each.last_time for each in seen) - first.first_time)
