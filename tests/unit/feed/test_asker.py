@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,29 +15,83 @@ from hopyard.feed.asker import AskPlan, ask
 from hopyard.feed.in_step import Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
-from hopyard.feed.pieces import PICKLED_SCHEMA, Piece
+from hopyard.feed.pieces import PICKLED_SCHEMA, Piece, cut_rows
 from hopyard.feed.remote import FeedNode
+from hopyard.feed.results import decode
+from hopyard.feed.row_feed import RowFeed
 from hopyard.feed.service import FeedService
+from hopyard.feed.shelf import ShelfName
 from hopyard.feed.shelves import Shelves
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
 
 SECONDS = 60.0
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="processes of other systems share no such memory"
+)
+
+
+def unreadable() -> Piece:
+    rows = pa.record_batch([pa.array([b"this is no pickle"], pa.large_binary())], schema=PICKLED_SCHEMA)
+    return Piece(batch=rows, start=0, rows=1)
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Iterator[AskPlan]:
-    inbox = Inbox()
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def plan(inbox: Inbox, tmp_path: Path) -> Iterator[AskPlan]:
     service = FeedService(inbox, Keeping(inbox, tmp_path), Round())
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
         yield AskPlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
         inbox.stop()
 
 
+def shelf_name(shelves: Shelves, plan: AskPlan) -> ShelfName:
+    """Returns the name of the shelf that the next task would get."""
+    with shelves.lend(plan.nodes, is_near=True) as lent:
+        assert lent.shelf is not None
+        lent.is_settled = True
+        return lent.shelf.name
+
+
+def answer_all(inbox: Inbox) -> None:
+    """What a node does: returns the rows that it gets."""
+    feed = RowFeed(inbox)
+    while rows := feed.next_batch(10):
+        feed.batch_results(rows)
+
+
+@on_linux
+@pytest.mark.timeout(SECONDS / 2)
+def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: AskPlan, inbox: Inbox) -> None:
+    shelves = Shelves()
+    name = shelf_name(shelves, plan)
+    node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
+    node.start()
+    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, shelves=shelves, host="here")
+    assert [row for batch in results for row in decode(batch)] == list(range(100))
+    assert shelf_name(shelves, plan) == name
+    inbox.stop()
+    node.join(SECONDS / 4)
+    assert not node.is_alive()
+
+
+@on_linux
+@pytest.mark.timeout(SECONDS / 2)
+def test_a_task_that_did_not_gives_its_shelf_up(plan: AskPlan) -> None:
+    shelves = Shelves()
+    name = shelf_name(shelves, plan)
+    with pytest.raises(RemoteError, match="UnpicklingError"):
+        list(ask(plan, 0, [unreadable()], stage=1, shelves=shelves, host="here"))
+    assert shelf_name(shelves, plan).key != name.key
+
+
 @pytest.mark.timeout(SECONDS / 2)
 @pytest.mark.parametrize("host", ["here", "elsewhere"])
 def test_rows_that_cannot_be_read_are_told_at_once(plan: AskPlan, host: str) -> None:
-    rows = pa.record_batch([pa.array([b"this is no pickle"], pa.large_binary())], schema=PICKLED_SCHEMA)
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [Piece(batch=rows, start=0, rows=1)], stage=1, shelves=Shelves(), host=host))
+        list(ask(plan, 0, [unreadable()], stage=1, shelves=Shelves(), host=host))
