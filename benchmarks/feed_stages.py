@@ -17,7 +17,7 @@ STAGES = {
     "train": "they get to the nodes",
     "numpy": "they are numpy arrays there",
 }
-WARM_UPS = CONTESTANTS["native"].warm_ups
+WARM_UPS = 12
 
 
 def run() -> Table:
