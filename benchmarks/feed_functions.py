@@ -19,6 +19,13 @@ def train(folder: str, ctx: Any) -> None:
     arrivals.leave(Path(folder) / str(ctx.rank))
 
 
+def train_as_they_come(folder: str, ctx: Any) -> None:
+    arrivals = Arrivals(batch=None)
+    for batch in ctx.feed():
+        arrivals.saw(batch.num_rows)
+    arrivals.leave(Path(folder) / str(ctx.rank))
+
+
 def train_on_arrays(folder: str, ctx: Any) -> None:
     arrivals = Arrivals(batch=BATCH)
     for arrays in ctx.feed().as_numpy(BATCH):
@@ -35,4 +42,4 @@ def infer(folder: str, ctx: Any) -> None:
     arrivals.leave(Path(folder) / str(ctx.rank))
 
 
-FUNCTIONS = {"train": train, "numpy": train_on_arrays, "inference": infer}
+FUNCTIONS = {"train": train, "iterate": train_as_they_come, "numpy": train_on_arrays, "inference": infer}
