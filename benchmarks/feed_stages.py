@@ -17,7 +17,7 @@ STAGES = {
     "train": "they get to the nodes",
     "numpy": "they are numpy arrays there",
 }
-WARM_UPS = 12
+WARM_UPS = 12  # of each of ten; twenty, as for the rates, would take some minutes more
 
 
 def run() -> Table:
