@@ -8,7 +8,20 @@ from pathlib import Path
 
 from benchmarks.report import machine
 
-NAMES = ("launch", "cluster", "feed", "feed_stages", "feed_cpu", "feed_memory", "store", "wire")
+NAMES = (
+    "launch",
+    "cluster",
+    "feed",
+    "feed_stages",
+    "feed_cpu",
+    "feed_memory",
+    "store",
+    "wire",
+    "search",
+    "search_many",
+    "search_async",
+    "search_asha",
+)
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 

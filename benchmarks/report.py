@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 
-PACKAGES = ("hopyard", "pyspark", "pyarrow", "fsspec", "hdfs-native", "s3fs", "cloudpickle")
+PACKAGES = ("hopyard", "pyspark", "pyarrow", "fsspec", "hdfs-native", "s3fs", "cloudpickle", "optuna")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

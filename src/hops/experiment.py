@@ -7,14 +7,36 @@ from typing import Any
 
 from hops import util
 from hops.calls import takes_spark
+from hops.driver_run import begin, end
+from hops.eras import Direction, Era, Returned, era_of, of_run
+from hops.evolutions import differential_evolution, evolutionary_search
 from hops.label import NO_NAME, Label, has_tensorboard
-from hopyard.errors import InvalidSessionSetting, NotOffered
+from hops.launches import launch_each
+from hops.names import takes_names
+from hops.searches import grid_search, random_search
+from hopyard.errors import InvalidSessionSetting
 from hopyard.training.launch import launch as run
+
+__all__ = [
+    "Direction",
+    "allreduce",
+    "begin",
+    "collective_all_reduce",
+    "differential_evolution",
+    "end",
+    "evolutionary_search",
+    "grid_search",
+    "launch",
+    "mirrored",
+    "parameter_server",
+    "random_search",
+]
 
 _PARAMETER_SERVERS = "spark.tensorflow.num.ps"
 
 
 @takes_spark
+@takes_names(train_fn="map_fun")
 def launch(
     map_fun: Callable[..., Any],
     args_dict: Mapping[str, Sequence[Any]] | None = None,
@@ -22,43 +44,42 @@ def launch(
     local_logdir: bool = False,
     versioned_resources: Sequence[str] | None = None,
     description: str | None = None,
+    metric_key: str | None = None,
     *,
     spark: Any = None,
-) -> str:
-    """Runs a function on an executor and returns the folder of the run.
+    names: frozenset[str] = frozenset(),
+) -> Returned:
+    """Runs a function on an executor, or with several combinations of arguments on several; returns the run's folder.
 
     A TensorBoard shows the run while it goes on, where TensorBoard is installed; its address is in the
     run's record (``hopyard runs``).
 
-    Call it with or without the Spark session in front.
+    Call it with or without the Spark session in front. In calls of release 1.1 and later what the function returned
+    comes with the folder; see ``docs/migrating-from-hops.md``.
 
     Args:
         map_fun: The training function.
-        args_dict: A list of values for each of its arguments, all of one length.
+        args_dict: A list of values for each of its arguments, all of one length: one trial for each index.
         name: A name for the run.
         local_logdir: Without effect: `hops.tensorboard.logdir` is always local, and always copied.
         versioned_resources: Not offered.
         description: Free text that is kept with the run.
+        metric_key: Without effect: all that the function returns is kept.
         spark: The session; the active one if not given.
+        names: What the arguments were called; given by the decorator.
 
     Raises:
         NodeFailed: The function failed; the error has its traceback and last lines of output.
         ValueError: The lists are not of one length.
-        NotOffered: More than one combination of arguments, or `versioned_resources`.
+        NotOffered: `versioned_resources` were given.
     """
+    era = era_of(names)
     label = Label.of(name, versioned_resources, description)
-    arguments = _single_combination(args_dict or {})
-    return run(
-        map_fun,
-        arguments,
-        name=label.name,
-        description=label.description,
-        spark=spark,
-        tensorboard=has_tensorboard(),
-    ).logdir
+    return of_run(launch_each(map_fun, args_dict or {}, label, spark), era)
 
 
 @takes_spark
+@takes_names(train_fn="map_fun")
 def parameter_server(
     map_fun: Callable[[], Any],
     name: str = NO_NAME,
@@ -66,9 +87,11 @@ def parameter_server(
     versioned_resources: Sequence[str] | None = None,
     description: str | None = None,
     evaluator: bool = False,
+    metric_key: str | None = None,
     *,
     spark: Any = None,
-) -> str:
+    names: frozenset[str] = frozenset(),
+) -> Returned:
     """Runs a function on all executors of the session, some of them parameter servers; returns the run's folder.
 
     TF_CONFIG is set. The run is done when the chief has returned: TensorFlow 2's workers and parameter servers
@@ -81,7 +104,9 @@ def parameter_server(
         versioned_resources: Not offered.
         description: Free text that is kept with the run.
         evaluator: Whether one of the executors evaluates.
+        metric_key: Without effect: all that the chief returns is kept.
         spark: The session; the active one if not given.
+        names: What the arguments were called; given by the decorator.
 
     Raises:
         InvalidSessionSetting: The session has no parameter servers.
@@ -92,10 +117,12 @@ def parameter_server(
         remedy = "start the session with some, or call collective_all_reduce()"
         raise InvalidSessionSetting(_PARAMETER_SERVERS, "0", remedy)
     label = Label.of(name, versioned_resources, description, evaluator)
-    return _distribute(map_fun, "parameter_server", label, util.num_executors(spark=spark), servers, spark)
+    nodes = util.num_executors(spark=spark)
+    return _distribute(map_fun, "parameter_server", label, nodes, servers, spark, era_of(names))
 
 
 @takes_spark
+@takes_names(train_fn="map_fun")
 def collective_all_reduce(
     map_fun: Callable[[], Any],
     name: str = NO_NAME,
@@ -103,9 +130,11 @@ def collective_all_reduce(
     versioned_resources: Sequence[str] | None = None,
     description: str | None = None,
     evaluator: bool = False,
+    metric_key: str | None = None,
     *,
     spark: Any = None,
-) -> str:
+    names: frozenset[str] = frozenset(),
+) -> Returned:
     """Runs a function on all executors of the session, a chief and workers; returns the run's folder.
 
     TF_CONFIG is set, so that ``tf.distribute.MultiWorkerMirroredStrategy()`` finds the others. The arguments are
@@ -117,13 +146,15 @@ def collective_all_reduce(
     """
     label = Label.of(name, versioned_resources, description, evaluator)
     _refuse_parameter_servers(spark)
-    return _distribute(map_fun, "collective_all_reduce", label, util.num_executors(spark=spark), 0, spark)
+    nodes = util.num_executors(spark=spark)
+    return _distribute(map_fun, "collective_all_reduce", label, nodes, 0, spark, era_of(names))
 
 
 allreduce = collective_all_reduce  # its name in 2.6.6 to 2.7
 
 
 @takes_spark
+@takes_names(train_fn="map_fun")
 def mirrored(
     map_fun: Callable[[], Any],
     name: str = NO_NAME,
@@ -131,9 +162,11 @@ def mirrored(
     versioned_resources: Sequence[str] | None = None,
     description: str | None = None,
     evaluator: bool = False,
+    metric_key: str | None = None,
     *,
     spark: Any = None,
-) -> str:
+    names: frozenset[str] = frozenset(),
+) -> Returned:
     """Runs a function on one executor, with all its GPUs, for ``tf.distribute.MirroredStrategy()``.
 
     Returns the run's folder. The arguments are those of `parameter_server`; an evaluator has an executor of its own.
@@ -144,7 +177,7 @@ def mirrored(
     """
     label = Label.of(name, versioned_resources, description, evaluator)
     _refuse_parameter_servers(spark)
-    return _distribute(map_fun, "mirrored", label, 1 + label.evaluator, 0, spark)
+    return _distribute(map_fun, "mirrored", label, 1 + label.evaluator, 0, spark, era_of(names))
 
 
 def _refuse_parameter_servers(spark: Any) -> None:
@@ -155,9 +188,9 @@ def _refuse_parameter_servers(spark: Any) -> None:
 
 
 def _distribute(
-    map_fun: Callable[[], Any], kind: str, label: Label, nodes: int, servers: int, spark: Any
-) -> str:
-    return run(
+    map_fun: Callable[[], Any], kind: str, label: Label, nodes: int, servers: int, spark: Any, era: Era
+) -> Returned:
+    result = run(
         map_fun,
         nodes=nodes,
         ps=servers,
@@ -167,18 +200,5 @@ def _distribute(
         description=label.description,
         spark=spark,
         tensorboard=has_tensorboard(),
-    ).logdir
-
-
-def _single_combination(args_dict: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
-    if not args_dict:
-        return None
-    lengths = {len(values) for values in args_dict.values()}
-    if len(lengths) > 1:
-        raise ValueError("Length of each function argument list must be equal")
-    if lengths != {1}:
-        raise NotOffered(
-            f"launch() with {lengths.pop()} combinations of arguments",
-            "parallel trials are coming; until then call it once for each, with lists of one value",
-        )
-    return {name: values[0] for name, values in args_dict.items()}
+    )
+    return of_run(result, era)

@@ -19,11 +19,13 @@ class Label:
         name: None for that of the function.
         description: Free text.
         evaluator: Whether one of the nodes evaluates.
+        key: What is compared, where it followed the description.
     """
 
     name: str | None = None
     description: str = ""
     evaluator: bool = False
+    key: str | None = None
 
     @classmethod
     def of(
@@ -36,15 +38,16 @@ class Label:
         """Returns the label that a call gives.
 
         Since 1.1 there are no ``versioned_resources``, and what follows them has moved up: a text in their place is
-        the description, and a truth value in its place is the evaluator.
+        the description, and what is in its place is the evaluator if it is a truth value, else what is compared.
 
         Raises:
             NotOffered: There are resources to be versioned.
         """
         if isinstance(description, bool):
             evaluator, description = description, None
+        key = None
         if isinstance(versioned_resources, str):
-            versioned_resources, description = None, versioned_resources
+            key, versioned_resources, description = description, None, versioned_resources
         if versioned_resources:
             instead = "copy what belongs to a run to tensorboard.logdir() instead"
             raise NotOffered("versioned_resources", instead)
@@ -52,6 +55,7 @@ class Label:
             name=None if name == NO_NAME else name,
             description=str(description or ""),
             evaluator=bool(evaluator),
+            key=None if key is None else str(key),
         )
 
 

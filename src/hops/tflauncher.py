@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hops import experiment
 from hops.calls import takes_spark
+from hops.label import Label
+from hops.launches import launch_each
 
 
 @takes_spark
@@ -17,4 +18,4 @@ def launch(
     spark: Any = None,
 ) -> str:
     """Runs a function on an executor and returns the folder of the run; see `hops.experiment.launch`."""
-    return experiment.launch(map_fun, args_dict, spark=spark)
+    return launch_each(map_fun, args_dict or {}, Label(), spark).logdir

@@ -10,29 +10,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hopyard.search.api import ablation, differential_evolution, grid_search, random_search, search
+    from hopyard.search.parameters import Choice, Range
+    from hopyard.search.study import Study
     from hopyard.session import SessionSettings, local_spark
     from hopyard.store import Project
     from hopyard.training.cluster import Cluster
     from hopyard.training.context import NodeContext
     from hopyard.training.launch import launch
+    from hopyard.training.reporter import Reporter
     from hopyard.training.result import RunResult
 
 __version__ = "0.1.0"
-__all__ = ["Cluster", "NodeContext", "Project", "RunResult", "SessionSettings", "launch", "local_spark"]
+__all__ = [
+    "Choice",
+    "Cluster",
+    "NodeContext",
+    "Project",
+    "Range",
+    "Reporter",
+    "RunResult",
+    "SessionSettings",
+    "Study",
+    "ablation",
+    "differential_evolution",
+    "grid_search",
+    "launch",
+    "local_spark",
+    "random_search",
+    "search",
+]
 
 _HOME = {
+    "Choice": "hopyard.search",
     "Cluster": "hopyard.training.cluster",
     "NodeContext": "hopyard.training.context",
     "Project": "hopyard.store",
+    "Range": "hopyard.search",
+    "Reporter": "hopyard.training.reporter",
     "RunResult": "hopyard.training.result",
     "SessionSettings": "hopyard.session",
+    "Study": "hopyard.search",
+    "ablation": "hopyard.search",
+    "differential_evolution": "hopyard.search",
+    "grid_search": "hopyard.search",
     "launch": "hopyard.training.launch",
     "local_spark": "hopyard.session",
+    "random_search": "hopyard.search",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Loads a public name from its module on first use."""
+    if name == "search":  # a package that can be called
+        return import_module("hopyard.search")
     if name not in _HOME:
         raise AttributeError(f"module 'hopyard' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

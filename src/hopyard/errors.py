@@ -96,6 +96,17 @@ class StoreFailed(HopyardError, OSError):
         return f"the store failed at {self.path}: {self.reason}"
 
 
+class JournalTaken(HopyardError, RuntimeError):
+    """Another process writes the journal that this one wants to write."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} is being written by another process; wait for its end, or end it."
+
+
 class FilesNotStored(HopyardError, OSError):
     """Files of a local folder did not all reach the project."""
 
@@ -929,6 +940,118 @@ class NotInsideRun(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return f"{self.asked} is known only inside a function that hopyard.launch() runs."
+
+
+# --- search ----------------------------------------------------------------------------------------
+
+
+class InvalidSpace(HopyardError, ValueError):
+    """A parameter of a search's space that cannot be searched."""
+
+    def __init__(self, parameter: str, value: str, remedy: str) -> None:
+        super().__init__(parameter, value, remedy)
+        self.parameter = parameter
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"the parameter {self.parameter!r} cannot be searched in {self.value}: {self.remedy}."
+
+
+class InvalidSearch(HopyardError, ValueError):
+    """A search was asked for something that cannot be."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"a search cannot have {self.what}: {self.remedy}."
+
+
+class TrialStopped(HopyardError, RuntimeError):
+    """A trial ends early: raised by a training function, or for it, once the trial is not worth going on with."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(step)
+        self.step = step
+
+    def __str__(self) -> str:
+        return f"the trial was stopped at step {self.step}: others do better."
+
+
+class BadResult(HopyardError, ValueError):
+    """A trial's function returned something that cannot be compared."""
+
+    def __init__(self, value: str, remedy: str) -> None:
+        super().__init__(value, remedy)
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"the function returned {self.value}: {self.remedy}."
+
+
+class TrialTimeout(HopyardError, TimeoutError):
+    """A trial took longer than it may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"it was ended after {self.seconds:g} s; trial_timeout= gives it more."
+
+
+class StudyFailed(HopyardError, RuntimeError):
+    """A study was given up, since its trials fail."""
+
+    def __init__(self, study: str, trials: int, error: str, trace: str) -> None:
+        super().__init__(study, trials, error, trace)
+        self.study = study
+        self.trials = trials
+        self.error = error
+        self.trace = trace
+
+    def __str__(self) -> str:
+        trace = f"\n\nTraceback of the last one:\n{self.trace.rstrip()}" if self.trace else ""
+        return (
+            f"the study {self.study} was given up after {self.trials} trials that all failed in the same way: "
+            f"{self.error}. Mend it and call again, with resume=True to keep what is there; same_failures= "
+            f"says how many it takes.{trace}"
+        )
+
+
+class NothingFound(HopyardError, LookupError):
+    """A study has no trial of the kind that was asked for."""
+
+    def __init__(self, what: str, study: str, trials: int) -> None:
+        super().__init__(what, study, trials)
+        self.what = what
+        self.study = study
+        self.trials = trials
+
+    def __str__(self) -> str:
+        return (
+            f"the study {self.study} has no {self.what}: none of its {self.trials} trials ended with a value. "
+            "Look at `study.trials` for their errors."
+        )
+
+
+class StudyBusy(HopyardError, RuntimeError):
+    """A study is to be resumed while another driver may still be at it."""
+
+    def __init__(self, study: str, seconds: float) -> None:
+        super().__init__(study, seconds)
+        self.study = study
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return (
+            f"the study {self.study} gave a sign of life {self.seconds:.0f} s ago: another driver is at it. "
+            "End that one, or give this study another name."
+        )
 
 
 # --- wire ------------------------------------------------------------------------------------------

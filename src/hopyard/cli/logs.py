@@ -15,6 +15,7 @@ from hopyard.cli.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hopyard.store import Project
     from hopyard.tracking import NodeLine, RunReader, RunRecord
 
 # Neighbours differ, and none is the red of errors.
@@ -25,8 +26,14 @@ def logs(
     context: typer.Context,
     *,
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="'last', an id, the end of an id, or a name.")
+        str,
+        typer.Argument(
+            metavar="RUN", help="'last', an id, the end of an id, or a name; of a trial, that and /FOLDER."
+        ),
     ] = "last",
+    trial: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="The log of a trial of the run, by its number.")
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
     node: Annotated[
         list[int] | None,
@@ -43,10 +50,11 @@ def logs(
         ),
     ] = None,
 ) -> None:
-    """Print the logs of a run."""
+    """Print the logs of a run, or of a trial."""
     from hopyard.tracking import find_run
 
-    reader = find_run(Settings.of(context).open_project(), run)
+    project = Settings.of(context).open_project()
+    reader = find_run(project, run if trial is None else trial_text(project, run, trial))
     record = reader.record()
     ranks = range(record.nodes) if everyone else tuple(dict.fromkeys(node or [0]))
     check_there(record, ranks, attempt)
@@ -61,6 +69,22 @@ def logs(
         console.note(f"{nodes_text(silent)} of run {reader.id} printed nothing.")
     if follow:
         console.note(end_text(reader, attempt))
+
+
+def trial_text(project: Project, study: str, number: int) -> str:
+    """Returns the id of a trial of a study.
+
+    Raises:
+        BadParameter: The study has no such trial.
+    """
+    from hopyard.search.study import Study
+
+    found = Study.load(study, project=project)
+    if number >= len(found.trials):
+        raise typer.BadParameter(
+            f"study {found.run_id} has {len(found.trials)} trials, from 0", param_hint="--trial"
+        )
+    return f"{found.run_id}/{found.trials[number].folder}"
 
 
 def check_there(record: RunRecord, ranks: Iterable[int], attempt: int | None) -> None:

@@ -19,8 +19,11 @@ from hopyard.cli.demo import demo
 from hopyard.cli.doctor import doctor
 from hopyard.cli.logs import logs
 from hopyard.cli.runs import runs
+from hopyard.cli.search import search
 from hopyard.cli.settings import Settings
+from hopyard.cli.studies import studies
 from hopyard.cli.tensorboard import tensorboard
+from hopyard.cli.trials import trials
 from hopyard.errors import HopyardError
 
 OPTIONS = ("--root", "--project")
@@ -47,7 +50,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(global_options)
-    for command in (demo, doctor, runs, logs, tensorboard):
+    for command in (demo, doctor, runs, logs, tensorboard, search, studies, trials):
         app.command()(command)
     return app
 
@@ -125,7 +128,7 @@ def global_options(
         typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Deep learning on Apache Spark: try it, check this machine, and look at runs.
+    """Deep learning on Apache Spark: try it, check this machine, search parameters, and look at runs.
 
     The options below may also stand after a command.
     """

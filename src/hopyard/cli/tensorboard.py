@@ -59,7 +59,7 @@ def folder_of(project: Project, what: str | None) -> str:
         AmbiguousRun: It may be several runs.
     """
     from hopyard.errors import RunNotFound
-    from hopyard.tracking import find_run
+    from hopyard.tracking import find_run, run_paths
 
     if what is None:
         return project.url(project.layout.logs)
@@ -71,7 +71,7 @@ def folder_of(project: Project, what: str | None) -> str:
         if project.is_dir(what):
             return project.url(what)
         raise
-    return project.url(project.layout.run(run.app_id, run.kind, run.number).folder)
+    return project.url(run_paths(project, run).folder)
 
 
 def wait_until_gone(server: TensorBoardServer) -> None:

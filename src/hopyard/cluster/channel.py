@@ -15,6 +15,9 @@ from dataclasses import asdict, dataclass
 from hopyard.errors import BadMessage, NotInsideRun
 
 VARIABLE = "HOPYARD_CHANNEL"
+VERDICTS = "HOPYARD_VERDICTS"
+JUDGE = "judge"
+STOP, GO_ON = b"s", b"g"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,15 @@ class Note:
             NotInsideRun: The current process is not a node.
         """
         _send(asdict(self), environ, f"the note {self.note!r}")
+
+
+def is_hopeless(environ: Mapping[str, str]) -> bool:
+    """Returns whether a trial is to end, given all that it has reported so far.
+
+    The supervisor asks the driver and answers in any case: if the driver is gone, it ends this process.
+    """
+    Note(note=JUDGE, text="").send(environ)
+    return os.read(int(environ[VERDICTS]), 1) != GO_ON
 
 
 def parse(line: bytes) -> Reading | Note:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hopyard.errors import PathNotFound
 from hopyard.store import FolderSync
-from hopyard.store.location import LOCAL, Location
+from hopyard.tracking import run_paths
 
 if TYPE_CHECKING:
     from hopyard.cluster.node import NodeTask
@@ -23,11 +23,10 @@ class Checkpoints:
 
     def __init__(self, task: NodeTask, scratch: Path) -> None:
         self._task = task
-        self._relative = task.project.layout.run(
-            task.run_id.app_id, task.run_id.kind, task.run_id.number
-        ).checkpoints
-        self._is_copy = Location.parse(task.project.root).protocol != LOCAL
-        self.folder = scratch / "checkpoints" if self._is_copy else Path(task.project.url(self._relative))
+        self._relative = run_paths(task.project, task.run_id).checkpoints
+        local = task.project.local_path(self._relative)
+        self._is_copy = local is None
+        self.folder = scratch / "checkpoints" if local is None else local
         self._sync: FolderSync | None = None
         if self._is_copy and task.node.rank == 0:
             self._sync = FolderSync(task.project, self.folder, self._relative, in_order=True)

@@ -154,11 +154,15 @@ class Child:
                 self._kill_command()
             self._warden.wait(WARDEN_SECONDS)
 
-    def wait(self, timeout: float | None = None) -> Exit | None:
+    def wait(self, timeout: float | None = None, *, until: Callable[[], bool] = lambda: False) -> Exit | None:
         """Hands on the child's output until its end and tells how it ended.
 
+        Args:
+            timeout: Seconds to wait at the most; None for no limit.
+            until: Asked whenever something was handed on: whether that was what the caller waits for.
+
         Returns:
-            None if it still runs after ``timeout`` seconds; call again to go on.
+            None if it still runs after ``timeout`` seconds, or when `until` says so; call again to go on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._selector.get_map():
@@ -171,6 +175,8 @@ class Child:
                 self._read(key)
             if not events and self._warden_gone:
                 break
+            if events and until():
+                return None
             if deadline is not None and time.monotonic() >= deadline:
                 return None
         self._output.close()

@@ -20,7 +20,7 @@ from hopyard.cluster.node_status import Sign
 from hopyard.cluster.unsent import UnsentLines
 from hopyard.errors import BadMessage
 from hopyard.store import FolderSync, SyncReport
-from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter
+from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, run_paths
 
 TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
@@ -29,7 +29,11 @@ LONGEST_NAME = 200
 
 
 class Keeper:
-    """Takes lines and messages of a running node; open as a context while the node runs."""
+    """Takes lines and messages of a running node; open as a context while the node runs.
+
+    Attributes:
+        chores: What has to be done now and then while the node runs; in the context a thread does it.
+    """
 
     def __init__(
         self,
@@ -48,17 +52,19 @@ class Keeper:
         self._notes: dict[str, str] = {}
         self._unsent = UnsentLines() if task.streams else None
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        paths = task.project.layout.run(task.run_id.app_id, task.run_id.kind, task.run_id.number)
+        paths = run_paths(task.project, task.run_id)
         self._writer = NodeWriter(task.project, task.run_id, task.node.rank, task.attempt)
         self._checkpoints = checkpoints
         self._sync = FolderSync(
             task.project, logdir, paths.node_logdir(task.node.rank), reserved=paths.reserved_names
         )
-        self._housekeeper = Housekeeper(
+        self._is_trial = task.trial >= 0
+        self.chores = (
             Chore(self._writer.poll, FLUSH_SECONDS),
             Chore(self._sync.sync, task.sync_seconds),
             Chore(checkpoints.sync, task.sync_seconds),
         )
+        self._housekeeper = Housekeeper(*self.chores)
 
     def __enter__(self) -> Self:
         self._housekeeper.__enter__()
@@ -136,7 +142,8 @@ class Keeper:
         if record.state is not NodeState.FINISHED:
             record = replace(record, tail=tuple(self.tail))
         try:
-            self._writer.outcome(record)
+            if not self._is_trial:  # which has a record of its own
+                self._writer.outcome(record)
             self._writer.close()
         except Exception as error:  # noqa: BLE001  as above
             record = _failed_to_store(record, f"its log could not be stored ({error})")

@@ -159,7 +159,8 @@ class Lease:
     def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
-            answer = self._ask(HEARTBEAT, {"rank": self._rank, **_sign_message(self._holder.sign())})
+            beat = {"rank": self._rank, "life": self._life, **_sign_message(self._holder.sign())}
+            answer = self._ask(HEARTBEAT, beat)
             if answer is None:
                 wait = self._retry_seconds
                 continue

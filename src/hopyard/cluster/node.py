@@ -56,6 +56,8 @@ class NodeTask:
         streams: Whether its output is sent to the driver as well.
         companions: What runs beside rank 0.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
+        trial: Which trial of a study it is; -1 outside of one.
+        is_judged: Whether a trial is told if what it reports is hopeless.
     """
 
     node: Node
@@ -75,6 +77,8 @@ class NodeTask:
     streams: bool = False
     companions: tuple[Companion, ...] = ()
     feed_token: str = ""
+    trial: int = -1
+    is_judged: bool = False
 
     def variables(self, place: NodePlace) -> dict[str, str]:
         """Returns the environment variables that make a process this node."""
@@ -94,6 +98,8 @@ class NodeTask:
             cluster=place.members.by_role,
             feed_token=self.feed_token if self.node.trains else "",
             feed_ports=self.ports,
+            trial=self.trial,
+            is_judged=self.is_judged,
         )
         tensorflow = {"TF_CONFIG": place.members.tf_config(self.node)} if self.tf_config else {}
         return {

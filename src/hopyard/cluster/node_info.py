@@ -30,6 +30,8 @@ class NodeInfo:
         cluster: Addresses by role.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
         feed_ports: The ports at which it may be fed.
+        trial: Which trial of a study it is; -1 outside of one.
+        is_judged: Whether a trial is told if what it reports is hopeless.
     """
 
     run_id: str
@@ -47,6 +49,8 @@ class NodeInfo:
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
     feed_token: str = ""
     feed_ports: Sequence[int] = (0,)
+    trial: int = -1
+    is_judged: bool = False
 
     def to_env(self) -> dict[str, str]:
         """Returns the environment variables from which `from_env` restores this."""

@@ -36,7 +36,7 @@ class Call:
         return self.function(*self.positional, **self.keywords)
 
 
-def dump(call: Callable[[], Any], *, user: Call) -> bytes:
+def dump(call: Callable[..., Any], *, user: Call) -> bytes:
     """Returns the call as bytes that an executor can load without the driver's files.
 
     Args:

@@ -26,7 +26,8 @@ from hopyard.cluster.preflight import Demand, preflight, uses_barrier
 from hopyard.cluster.processes import supervise
 from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.rendezvous import Rendezvous
-from hopyard.cluster.spark_job import SparkJob, is_cancelled, lost_tasks
+from hopyard.cluster.spark_action import is_cancelled, lost_tasks
+from hopyard.cluster.spark_job import SparkJob
 from hopyard.errors import BackendFailed
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import WireServer

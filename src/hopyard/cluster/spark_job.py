@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from hopyard.cluster.node import NodeTask
 from hopyard.cluster.obituary import tell
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Node
+from hopyard.cluster.spark_action import SparkAction, one_task_each, task_gpus
 from hopyard.cluster.supervisor import Supervisor
 from hopyard.errors import BackendFailed, SupervisorNotStarted
 from hopyard.wire import WireClient, routable_address
@@ -24,10 +24,6 @@ from hopyard.wire import WireClient, routable_address
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.resource import ResourceProfile
-
-LONGEST_CAUSE = 2000
-_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
-_PYTHON_ERROR = re.compile(r"^(?:hopyard\.errors\.)?(?P<type>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +52,14 @@ class RunNodes:
                 _let_go(task, address, self.detach_seconds)
                 continue
             with WireClient(endpoint, timeout=CALL_SECONDS) as link:
-                yield Supervisor(task, link, address=address, gpus=_gpus()).run()
+                yield Supervisor(task, link, address=address, gpus=task_gpus()).run()
 
 
 def _let_go(task: NodeTask, address: str, seconds: float) -> None:
     """Starts a node that leaves this task; if it does not start, the driver is told."""
-    orders = Orders(task=task, address=address, gpus=_gpus(), life=uuid.uuid4().hex, executor=os.getppid())
+    orders = Orders(
+        task=task, address=address, gpus=task_gpus(), life=uuid.uuid4().hex, executor=os.getppid()
+    )
     try:
         depart(orders, seconds)
     except SupervisorNotStarted as error:
@@ -70,7 +68,7 @@ def _let_go(task: NodeTask, address: str, seconds: float) -> None:
 
 
 class SparkJob:
-    """A Spark job in a thread of its own, so that the driver can do other things meanwhile."""
+    """The Spark job of nodes that get the same of an executor."""
 
     def __init__(
         self,
@@ -94,87 +92,36 @@ class SparkJob:
             detach_seconds: How long nodes may take to leave their tasks; None if they stay.
             on_end: Set when the job has ended.
         """
-        from pyspark import InheritableThread
-
         self._context = context
-        self._group = group
         self._tasks = tasks
         self._profile = profile
         self._barrier = barrier
         self._detach_seconds = detach_seconds
-        self._on_end = on_end
-        self.outcomes: tuple[Outcome, ...] = ()
-        self.error: BackendFailed | None = None
-        self._thread: threading.Thread = InheritableThread(target=self._run, session=None)
-        self._thread.daemon = True
-        self._thread.start()
+        description = f"Hopyard run {tasks[0].run_id}"
+        self._action = SparkAction(context, self._rows, group=group, description=description, on_end=on_end)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What came of the nodes, once the job has ended well."""
+        return self._action.values
+
+    @property
+    def error(self) -> BackendFailed | None:
+        """What the job ended of, if not well."""
+        return self._action.error
 
     @property
     def is_running(self) -> bool:
         """Whether the job has not ended."""
-        return self._thread.is_alive()
+        return self._action.is_running
 
     def join(self, timeout: float) -> None:
         """Waits for the end, at most so many seconds."""
-        self._thread.join(timeout)
+        self._action.join(timeout)
 
-    def _run(self) -> None:
-        try:
-            self._context.setJobGroup(
-                self._group, f"Hopyard run {self._tasks[0].run_id}", interruptOnCancel=False
-            )
-            members = [(task.node, task.devices) for task in self._tasks]
-            nodes: Any = self._context.parallelize(members, len(members))
-            if self._profile is not None:
-                nodes = nodes.withResources(self._profile)
-            if self._barrier:
-                nodes = nodes.barrier()
-            work = nodes.mapPartitions(RunNodes(task=self._tasks[0], detach_seconds=self._detach_seconds))
-            self.outcomes = tuple(work.collect())
-        except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self.error = BackendFailed("spark", summary(error))
-            self.error.__cause__ = error
-        finally:
-            self._on_end.set()
-
-
-def lost_tasks(context: SparkContext, group: str) -> bool:
-    """Tells whether Spark lost a task of a job group: ours never fail, so an executor is gone, or its Python."""
-    tracker = context.statusTracker()
-    for job in tracker.getJobIdsForGroup(group):
-        info = tracker.getJobInfo(job)
-        for stage_id in () if info is None else info.stageIds:
-            stage = tracker.getStageInfo(stage_id)
-            # a barrier stage starts anew as a whole, with counters at nought
-            if stage is not None and (stage.numFailedTasks or stage.currentAttemptId):
-                return True
-    return False
-
-
-def is_cancelled(error: BackendFailed) -> bool:
-    """Tells whether a job ended because somebody cancelled it."""
-    return "SPARK_JOB_CANCELLED" in str(error)
-
-
-def _gpus() -> tuple[str, ...] | None:
-    """Returns the GPUs that Spark gave this task; None if it gives none."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    gpus = context.resources().get("gpu")
-    return None if gpus is None else tuple(gpus.addresses)
-
-
-def summary(error: Any) -> str:
-    """Returns what of a Spark error says something, and what to do if the executors lack a module."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error).split("\nDriver stacktrace:")[0].strip()
-    missing = _MISSING_MODULE.search(text)
-    if missing:
-        return (
-            f"the executors' Python has no module {missing[1]!r}. Install there what is installed here, or send it "
-            "along: spark.archives with a packed environment, or spark.submit.pyFiles."
-        )
-    ours = [found for found in _PYTHON_ERROR.finditer(text) if found["type"] == "DriverOutOfReach"]
-    return ours[-1]["text"] if ours else text[:LONGEST_CAUSE]
+    def _rows(self) -> Any:
+        members = ((task.node, task.devices) for task in self._tasks)
+        nodes = one_task_each(self._context, members, self._profile)
+        if self._barrier:
+            nodes = nodes.barrier()
+        return nodes.mapPartitions(RunNodes(task=self._tasks[0], detach_seconds=self._detach_seconds))

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopyard.cluster.spark_job import summary
+from hopyard.cluster.spark_action import summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport

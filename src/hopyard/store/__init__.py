@@ -1,6 +1,7 @@
 """Where files live: a project folder in any store, with atomic files and write-once segments."""
 
 from hopyard.store.filesystem import Entry, FileSystem
+from hopyard.store.journal import Journal, read_journal
 from hopyard.store.layout import Layout, RunPaths, trial_name
 from hopyard.store.project import Project
 from hopyard.store.segments import Segment, SegmentWriter, read_segments, segment_numbers
@@ -10,12 +11,14 @@ __all__ = [
     "Entry",
     "FileSystem",
     "FolderSync",
+    "Journal",
     "Layout",
     "Project",
     "RunPaths",
     "Segment",
     "SegmentWriter",
     "SyncReport",
+    "read_journal",
     "read_segments",
     "segment_numbers",
     "trial_name",

@@ -20,7 +20,19 @@ PROJECTS = "Projects"
 # `checkpoints` is none of them. It is the user's, and what the chief writes to a folder of that name in its log
 # folder is a checkpoint of the run like any other.
 RESERVED_NAMES = frozenset(
-    {"run.json", "study.json", "logfile*", "metric", "metrics", "logs", "nodes", "feeds", "node.[0-9]*"}
+    {
+        "run.json",
+        "study.json",
+        "study.log*",
+        "trial.json",
+        "logfile*",
+        "metric",
+        "metrics",
+        "logs",
+        "nodes",
+        "feeds",
+        "node.[0-9]*",
+    }
 )
 
 # No dot in a key: what stands between two '=' has to have one reading.
@@ -97,6 +109,16 @@ class RunPaths:
         return f"{self.folder}/study.json"
 
     @property
+    def study_journal(self) -> str:
+        """All that was decided and learnt in a search, in the form of Optuna's journal."""
+        return f"{self.folder}/study.log"
+
+    @property
+    def trial_record(self) -> str:
+        """The record of a trial, in its own folder."""
+        return f"{self.folder}/trial.json"
+
+    @property
     def metric(self) -> str:
         """The final metric as text, written at the end."""
         return f"{self.folder}/metric"
@@ -155,13 +177,9 @@ class RunPaths:
         """Returns where the files of a node's log folder go: for rank 0 the run's folder itself."""
         return self.folder if rank == 0 else f"{self.folder}/node.{rank}"
 
-    def generation(self, number: int) -> RunPaths:
-        """Returns the paths of one generation of a differential evolution."""
-        return RunPaths(f"{self.folder}/generation.{number}")
-
-    def trial(self, params: Mapping[str, object]) -> RunPaths:
-        """Returns the paths of the trial with these hyper-parameters."""
-        return RunPaths(f"{self.folder}/{trial_name(params)}")
+    def inner(self, folder: str) -> RunPaths:
+        """Returns the paths in a folder below this one: that of a trial, or of a generation of them."""
+        return RunPaths(f"{self.folder}/{folder}")
 
 
 def rank_and_attempt(name: str) -> tuple[int, int] | None:

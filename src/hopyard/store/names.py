@@ -6,6 +6,7 @@ normalised, quoted or lower-cased.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ _REFUSED_CHARACTERS = {
     "\\": "a backslash separates folders on some systems",
     ":": "HDFS cannot hold a colon",
 }
+_USUAL = re.compile(r"[A-Za-z0-9_.=+-]+")
 
 
 def check_name(name: str) -> str:
@@ -96,11 +98,12 @@ def _why_not(name: str) -> str | None:
         return "HDFS reserves .snapshot"
     if name.startswith(TEMPORARY_PREFIX):
         return f"{TEMPORARY_PREFIX} marks files that are still being written"
-    for character in name:
-        if character in _REFUSED_CHARACTERS:
-            return _REFUSED_CHARACTERS[character]
-        if _is_control(character):
-            return f"the character {character!r} is not allowed"
+    if not _USUAL.fullmatch(name):  # most names are, and each path is looked at several times
+        for character in name:
+            if character in _REFUSED_CHARACTERS:
+                return _REFUSED_CHARACTERS[character]
+            if _is_control(character):
+                return f"the character {character!r} is not allowed"
     if len(name.encode()) > MAX_NAME_BYTES:
         return f"a name has at most {MAX_NAME_BYTES} bytes"
     return None

@@ -12,7 +12,7 @@ from hopyard.store import transfer
 from hopyard.store.defaults import default_name, default_options, default_root, variables
 from hopyard.store.filesystem import Entry, FileSystem, is_temporary
 from hopyard.store.layout import PROJECTS, Layout
-from hopyard.store.location import Location
+from hopyard.store.location import LOCAL, Location
 from hopyard.store.names import check_file, check_folder, check_name
 from hopyard.store.registry import connect, kind_of
 
@@ -100,6 +100,10 @@ class Project:
         """
         checked = check_folder(relative)
         return self.path + relative if checked else self.path
+
+    def local_path(self, relative: str = "") -> Path | None:
+        """Returns the path of something in the project on this machine's file system; None for other stores."""
+        return Path(self.url(relative)) if self._folder.protocol == LOCAL else None
 
     def relative(self, url: str) -> str:
         """Returns the path in the project of something given as URL, as path from the root, or as relative path.

@@ -4,6 +4,7 @@ from hopyard.tracking.catalog import RunListing, find_run, list_runs
 from hopyard.tracking.following import NodeLine
 from hopyard.tracking.listing import Listing
 from hopyard.tracking.node_writer import NodeWriter
+from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
 from hopyard.tracking.runid import RunId
@@ -29,4 +30,5 @@ __all__ = [
     "TrialState",
     "find_run",
     "list_runs",
+    "run_paths",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hopyard.errors import AmbiguousRun, CorruptRecord, InvalidName, PathNotFound, RunNotFound
@@ -60,29 +60,52 @@ def list_runs(project: Project, *, limit: int | None = None) -> RunListing:
 
 
 def find_run(project: Project, text: str) -> RunReader:
-    """Returns the run that a user means by `text`.
+    """Returns the run that a user means by `text`, or the trial.
 
     Args:
         project: Where to look.
-        text: ``last`` for the newest run, an id, the end of an id, or a name.
+        text: ``last`` for the newest run, an id, the end of an id, or a name. After any of these a slash and the folder of
+            one of its trials may follow.
 
     Raises:
         RunNotFound: No run answers to `text`.
         AmbiguousRun: Several do.
     """
     run_id = _as_id(text)
-    if run_id is not None and project.exists(run_paths(project, run_id).record):
+    if run_id is not None and _is_there(project, run_id):
         return RunReader(project, run_id)
-    listing = list_runs(project, limit=1 if text == LAST else None)
-    if text == LAST:
-        candidates = {run.id: run.name for run in listing.runs}
-    else:
-        candidates = _matching(_names(project, listing), text)
+    candidates = _answering(project, text) or _trials_answering(project, text)
     if not candidates:
         raise RunNotFound(text, project.path)
     if len(candidates) > 1:
         raise AmbiguousRun(text, tuple(f"{run_id} ({name})" for run_id, name in candidates.items()))
     return RunReader(project, *candidates)
+
+
+def _answering(project: Project, text: str) -> dict[RunId, str]:
+    """Returns the runs that `text` may mean, and their names."""
+    listing = list_runs(project, limit=1 if text == LAST else None)
+    if text == LAST:
+        return {run.id: run.name for run in listing.runs}
+    return _matching(_names(project, listing), text)
+
+
+def _trials_answering(project: Project, text: str) -> dict[RunId, str]:
+    """Returns the trials that `text` may mean, which is then a run and a folder in it, or in one of its generations."""
+    parts = text.split("/")
+    return {
+        trial: name
+        for count in (1, 2)
+        if all(parts[-count - 1 :]) and len(parts) > count
+        for run_id, name in _answering(project, "/".join(parts[:-count])).items()
+        if _is_there(project, trial := replace(run_id, trial="/".join(parts[-count:])))
+    }
+
+
+def _is_there(project: Project, run_id: RunId) -> bool:
+    """Returns whether there is a run, or a trial, which need not have a record."""
+    paths = run_paths(project, run_id)
+    return project.is_dir(paths.folder) if run_id.trial else project.exists(paths.record)
 
 
 def _as_id(text: str) -> RunId | None:

@@ -17,8 +17,9 @@ class AttemptLog:
 
 
 def run_paths(project: Project, run_id: RunId) -> RunPaths:
-    """Returns the paths in the folder of a run."""
-    return project.layout.run(run_id.app_id, run_id.kind, run_id.number)
+    """Returns the paths in the folder of a run, or of a trial."""
+    run = project.layout.run(run_id.app_id, run_id.kind, run_id.number)
+    return run.inner(run_id.trial) if run_id.trial else run
 
 
 def attempt_log(paths: RunPaths, rank: int, attempt: int) -> AttemptLog:

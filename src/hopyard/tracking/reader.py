@@ -17,6 +17,7 @@ from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import RunState
+from hopyard.tracking.trial_runs import trial_as_run
 
 
 class RunReader:
@@ -36,15 +37,14 @@ class RunReader:
         return f"RunReader({self.project!r}, {str(self.id)!r})"
 
     def record(self) -> RunRecord:
-        """Returns the run's record as it stands now.
+        """Returns the run's record as it stands now; for a trial without one, what it would say.
 
         Raises:
             RunNotFound: There is no such run.
             CorruptRecord: Its record cannot be understood.
         """
-        path = self._paths.record
         try:
-            return decode(RunRecord, self.project.read(path), path)
+            return self._record()
         except PathNotFound as error:
             raise RunNotFound(str(self.id), self.project.path) from error
 
@@ -144,6 +144,12 @@ class RunReader:
         chosen = dict(ends if attempt is None else (end for end in ends if end[1] == attempt))
         paths = [self._paths.outcome(rank, when) for rank, when in chosen.items()]
         return decode_all(NodeOutcome, ((path, self.project.read(path)) for path in paths))
+
+    def _record(self) -> RunRecord:
+        path = self._paths.record
+        if self.id.trial and not self.project.exists(path):
+            return trial_as_run(self.project, self.id)
+        return decode(RunRecord, self.project.read(path), path)
 
     def _goes_on(self, attempt: int | None, now: float) -> bool:
         """Whether nodes may still write, in one attempt or in any."""

@@ -156,31 +156,35 @@ class MetricPoint(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyRecord(Record):
-    """What a search looks for; how far it is stands in the record of its run.
+    """What a search looks for and how far it is; its trials are in its journal and in folders of their own.
 
     Attributes:
         run: The run that carries the study.
-        objective: Name of the metric that is optimised.
-        direction: Whether small or large values are better.
+        objectives: Names of the metrics that are optimised; mostly one.
+        directions: Whether small or large values of each are better.
         sampler: What chooses the next trial.
         pruner: What stops hopeless trials; None for nothing.
-        space: The parameters and where they may lie.
+        space: The parameters and where they may lie, in words for people.
         trials: How many trials were asked for; None for no limit.
         parallel: How many trials run at a time.
-        best_trial: Number of the best finished trial so far.
+        counts: How many trials are in each state.
+        best_trial: Number of the best finished trial so far; None if there is none, or several objectives.
         best_value: Its value.
+        best_folder: Its folder in that of the run.
     """
 
     run: RunId
-    objective: str
-    direction: Direction
+    objectives: tuple[str, ...]
+    directions: tuple[Direction, ...]
     sampler: str
     pruner: str | None = None
     space: Mapping[str, Json]
     trials: int | None = None
     parallel: int
+    counts: Mapping[str, Json] = field(default_factory=dict)
     best_trial: int | None = None
     best_value: float | None = None
+    best_folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,18 +195,35 @@ class TrialRecord(Record):
         number: Counts the trials of the study, from 0.
         params: The values of the parameters.
         state: How the trial stands.
-        value: The objective's value; None until known.
-        slot: Rank of the slot that runs it; None while it waits.
+        values: One for each objective; none until known, or if the function returned none.
+        result: What else the function returned, if it returned a mapping.
+        folder: Its folder in that of the run.
+        attempt: How often it was started before.
+        slot: Number of the slot that ran it; None if it had a cluster of its own, or waits.
+        host: The machine it ran on.
         started: When it was given out.
-        ended: When its result was told.
-        error: Summary of what went wrong.
+        ended: When its function had ended.
+        error_type: Class name of what went wrong.
+        error: What went wrong, in a sentence.
+        traceback: The user's traceback.
     """
 
     number: int
     params: Mapping[str, Json]
     state: TrialState
-    value: float | None = None
+    values: tuple[float, ...] = ()
+    result: Mapping[str, Json] = field(default_factory=dict)
+    folder: str = ""
+    attempt: int = 0
     slot: int | None = None
+    host: str = ""
     started: float | None = None
     ended: float | None = None
+    error_type: str | None = None
     error: str | None = None
+    traceback: str | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The value of the objective, or of the first one; None if there is none."""
+        return self.values[0] if self.values else None

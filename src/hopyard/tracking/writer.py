@@ -56,17 +56,19 @@ class RunWriter:
         heartbeat_seconds: float = 10.0,
         details: Mapping[str, Json] | None = None,
         roles: Sequence[str] = (),
+        trial: RunId | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Self:
         """Returns the writer of a new run, which has the next free number and is RUNNING in the project.
 
-        Drivers that begin at the same moment get different numbers.
+        Drivers that begin at the same moment get different numbers. A run that is a trial of a study is given its id; it
+        takes the place of an earlier attempt at the trial.
         """
         if roles and len(roles) != nodes:
             raise ValueError(f"{nodes} nodes have as many roles, not {len(roles)}: {', '.join(roles)}")
         now = clock()
         draft = RunRecord(
-            id=RunId(app_id, kind, _next_number(project, app_id, kind)),
+            id=trial or RunId(app_id, kind, _next_number(project, app_id, kind)),
             name=name,
             description=description,
             state=RunState.RUNNING,
@@ -80,7 +82,31 @@ class RunWriter:
             details=dict(details or {}),
             roles=tuple(roles),
         )
-        return cls(project, _create(project, draft), clock=clock)
+        if trial is None:
+            return cls(project, _create(project, draft), clock=clock)
+        writer = cls(project, draft, clock=clock)
+        writer.heartbeat()
+        return writer
+
+    @classmethod
+    def resume(
+        cls, project: Project, record: RunRecord, reason: str, *, clock: Callable[[], float] = time.time
+    ) -> Self:
+        """Returns the writer of a run that goes on where an earlier driver left it; it is RUNNING again.
+
+        The caller has made sure that the earlier driver is gone.
+
+        Args:
+            project: Where the run is kept.
+            record: The run as the earlier driver left it.
+            reason: Why it is taken up again.
+            clock: Seconds since the epoch.
+        """
+        writer = cls(
+            project, dataclasses.replace(record, state=RunState.RUNNING, ended=None, error=None), clock=clock
+        )
+        writer.restarted(record.attempts, reason)
+        return writer
 
     @property
     def id(self) -> RunId:

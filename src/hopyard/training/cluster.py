@@ -19,7 +19,7 @@ from hopyard.errors import AlreadyStarted, BadArguments, NotStarted, RunStopped,
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
-from hopyard.tracking import RunState, RunWriter
+from hopyard.tracking import RunId, RunState, RunWriter, run_paths
 from hopyard.training.announcement import Announcement
 from hopyard.training.application import application_id
 from hopyard.training.backends import resolve
@@ -54,6 +54,7 @@ class Cluster(Feedable):
         args: Its arguments: a mapping (by name) or a tuple or list (by position).
         nodes: How many processes run it, parameter servers and evaluator included.
         spec: How to run the nodes, instead of ``nodes`` and the options that say so.
+        trial: The trial of a study that this is, which is kept in the study's folder; None for a run of its own.
         options: See `RunOptions`.
 
     Raises:
@@ -69,6 +70,7 @@ class Cluster(Feedable):
         nodes: int = 1,
         *,
         spec: TrainSpec | None = None,
+        trial: RunId | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
         call = bind(fn, args)
@@ -76,6 +78,7 @@ class Cluster(Feedable):
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
         super().__init__(View(spec.plan, progress=options.get("progress"), stream_logs=spec.stream_logs))
         self._options = options
+        self._trial = trial
         if self._spec.feed and not call.wants_context:
             raise BadArguments(
                 call.call.name, "a function that is fed needs a parameter named ctx, for ctx.feed()"
@@ -116,9 +119,10 @@ class Cluster(Feedable):
             backend=where.name,
             description=options.get("description", ""),
             roles=[node.role.value for node in self._spec.plan.nodes],
+            trial=self._trial,
         )
         self._project = project
-        self._folder = project.layout.run(run.id.app_id, run.id.kind, run.id.number).folder
+        self._folder = run_paths(project, run.id).folder
         try:
             self._begin(where, run)
         except BaseException as error:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hopyard.cluster.channel import Reading
+from hopyard.cluster.channel import Reading, is_hopeless
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.cluster.ports import let_go
 from hopyard.errors import NotFed, NotInsideRun
@@ -124,8 +124,13 @@ class NodeContext:
         return DataFeed(self.node_feed.inbox, in_step)
 
     def should_stop(self) -> bool:
-        """Whether the node is to end: the run was stopped, or all that train are done."""
-        return os.path.exists(self.info.stop_file)
+        """Whether the node is to end: the run was stopped, or all that train are done.
+
+        In a trial of a study also whether what it has reported is hopeless, which the driver is asked.
+        """
+        if os.path.exists(self.info.stop_file):
+            return True
+        return self.info.is_judged and is_hopeless(os.environ)
 
     def release_port(self) -> None:
         """Lets go of the node's port, for a server that can only listen at a port which nobody holds.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hopyard.store import Project
-from hopyard.tracking import RunWriter
+from hopyard.tracking import RunWriter, run_paths
 
 if TYPE_CHECKING:
     from hopyard.feed.account import EpochAccount
@@ -27,7 +27,7 @@ class FeedRecord:
 
     def __call__(self, feed: int, account: EpochAccount, reports: Sequence[PartitionReport]) -> None:
         """Stores the account of one epoch."""
-        paths = self.project.layout.run(self.run.id.app_id, self.run.id.kind, self.run.id.number)
+        paths = run_paths(self.project, self.run.id)
         sums = {"feed": feed, **account.to_json()}
         lines = {**sums, "reports": [report.to_json() for report in reports]}
         self.project.put(paths.feed(feed, account.epoch), json.dumps(lines).encode())

@@ -9,18 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hopyard.cluster.plan import Plan
 from hopyard.training.view_companion import Activity, Companion
 from hopyard.training.view_feed import FeedMeter
 from hopyard.training.view_output import Batch, OutputQueue
 from hopyard.training.view_place import is_terminal, is_typed_at
+from hopyard.training.view_presenter import Presenter
 from hopyard.training.view_snapshot import Snapshot
-from hopyard.training.view_watch import Watch, Watched
-
-if TYPE_CHECKING:
-    from hopyard.training.view_screen import Screen
+from hopyard.training.view_watch import Watched
 
 LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 5.0
@@ -56,15 +53,12 @@ class View:
         self._began = clock()
         self._lock = threading.RLock()  # held by whoever writes
         self._gate = threading.Lock()  # held by whoever opens or closes the screen
-        self._screen: Screen | None = None
-        self._last_screen: Screen | None = None
-        self._watch: Watch | None = None
+        self._presenter = Presenter("run", progress=progress, lock=self._lock)
         self._companion: Companion | None = None
         self._waiting = 0
         self._is_accompanied = False
-        self._output = OutputQueue(self._write, self._warn)
+        self._output = OutputQueue(self._write, self._presenter.warn)
         self._is_over = False
-        self._warned = False
         self.feed = FeedMeter()
 
     def lines(self, rank: int, lines: tuple[str, ...]) -> None:
@@ -112,7 +106,7 @@ class View:
         with self._gate:
             if self._companion is None:
                 self._companion = Companion(
-                    run, Activity(run.nodes, self._clock), self._accompany, self._warn
+                    run, Activity(run.nodes, self._clock), self._accompany, self._presenter.warn
                 )
                 self._companion.start()
             if reason is not None:
@@ -127,7 +121,7 @@ class View:
             if self._is_accompanied:
                 self._open(run)
             else:
-                self._close(is_over=False)  # the end is shown to whoever waits for it
+                self._presenter.close(is_over=False)  # the end is shown to whoever waits for it
 
     def _enter(self, run: Watched) -> None:
         with self._gate:
@@ -139,39 +133,19 @@ class View:
             self._waiting -= 1
             is_over = run.has_ended()
             if not self._waiting and (is_over or not self._is_accompanied):
-                self._close(is_over=is_over)
+                self._presenter.close(is_over=is_over)
                 self._is_over = is_over
 
     def _open(self, run: Watched) -> None:
-        if self._watch is not None or self._is_over or self._progress is False:
-            return
-        from hopyard.training.view_screen import screen_for  # rich takes a while to import
+        if not self._is_over:
+            self._presenter.open(partial(self._look, run))
 
-        try:
-            with self._lock:  # from now on lines go where the screen wants them
-                earlier = self._last_screen
-                self._screen = screen_for(progress=self._progress, lock=self._lock, earlier=earlier)
-        except Exception as error:  # noqa: BLE001  whatever there is instead of a terminal, the run goes on
-            self._warn(error)
-        if self._screen is not None:
-            self._last_screen = self._screen
-            self._watch = Watch(partial(self._look, run), self._screen, self._warn)
-            self._watch.start()
-
-    def _close(self, *, is_over: bool) -> None:
-        watch, self._watch = self._watch, None
-        try:
-            if watch is not None:
-                watch.stop(is_over=is_over)
-        finally:
-            self._screen = None
-
-    def _look(self, run: Watched) -> Snapshot:
+    def _look(self, run: Watched, *, is_over: bool) -> Snapshot:
         now = self._clock()
         nodes = run.nodes()
-        return Snapshot.of(
-            run.run_id, seconds=now - self._began, nodes=nodes, feed=self.feed.look(nodes, now)
-        )
+        feed = self.feed.look(nodes, now)
+        seconds = now - self._began
+        return Snapshot.of(run.run_id, seconds=seconds, nodes=nodes, is_over=is_over, feed=feed)
 
     def _flush(self) -> None:
         if not self._output.flush(FLUSH_SECONDS):
@@ -184,18 +158,11 @@ class View:
         lines = [(rank, self._prefixes[rank], _encodable(line, encoding)) for rank, line in batch]
         with self._lock:
             if is_terminal(sys.stdout):
-                shown = self._screen.console if self._screen is not None else None
-                (shown or SharedConsole(sys.stdout, self._lock)).print_output(lines)
+                console = self._presenter.console or SharedConsole(sys.stdout, self._lock)
+                console.print_output(lines)
             else:
                 sys.stdout.write("".join(f"{prefix}{line}\n" for _, prefix, line in lines))
                 sys.stdout.flush()
-
-    def _warn(self, error: Exception) -> None:
-        if not self._warned:
-            self._warned = True
-            LOG.warning(
-                "the run goes on, but is not shown here any more: %s: %s", type(error).__name__, error
-            )
 
 
 def _encodable(text: str, encoding: str) -> str:

@@ -120,7 +120,7 @@ class FeedMeter:
         running = {node.rank for node in nodes if node.phase is Phase.RUNNING}
         with self._lock:
             self._remember({rank: state.received for rank, state in states.items()}, now)
-            if not states:
+            if not states and not self._number:
                 return None
             rows = {rank: self._rows(rank, state, rank in running) for rank, state in states.items()}
             under_way = self._under_way(sum(row.count for row in rows.values()))

@@ -1,4 +1,4 @@
-"""Where a run is shown: a terminal, a notebook, or lines in a file."""
+"""Where something is shown: a terminal, a notebook, or lines in a file."""
 
 from __future__ import annotations
 
@@ -7,30 +7,27 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from rich.console import Group
+from rich.console import ConsoleRenderable, Group
 from rich.live import Live
 from rich.text import Text
 
-from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.training.view_console import SharedConsole
 from hopyard.training.view_detour import Detour
-from hopyard.training.view_feed import Fed
+from hopyard.training.view_picture import Picture, clock
 from hopyard.training.view_place import is_terminal, notebook_display
-from hopyard.training.view_snapshot import Snapshot, counts, metrics, name, names
-from hopyard.training.view_table import MOST_ROWS, NodeTable
 
 SUMMARY_SECONDS = 10
 
 
 class Screen(Protocol):
-    """A place where snapshots are shown, each in place of the one before."""
+    """A place where pictures are shown, each in place of the one before."""
 
     @property
     def console(self) -> SharedConsole | None:
         """The terminal that nothing else may write to while the screen is open; None if it is none."""
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Shows a snapshot."""
+    def show(self, picture: Picture) -> None:
+        """Shows a picture."""
 
     def close(self, *, keep: bool) -> None:
         """Ends the showing, and leaves or removes what was shown last."""
@@ -39,12 +36,12 @@ class Screen(Protocol):
 def screen_for(
     *, progress: bool | None, lock: threading.RLock, earlier: Screen | None = None
 ) -> Screen | None:
-    """Returns where to show a run; None if that is not wanted, or by default if nobody would look.
+    """Returns where to show something; None if that is not wanted, or by default if nobody would look.
 
     Args:
         progress: Whether it is wanted; None for terminals and notebooks only.
         lock: Held by whoever writes to the terminal.
-        earlier: Where the run was shown before: lines go on where they were.
+        earlier: Where it was shown before: lines go on where they were.
     """
     if progress is False:
         return None
@@ -67,16 +64,16 @@ class TerminalScreen:
         with console:
             self._live.start()
         self._detour = Detour(console)
-        self._table: NodeTable | None = None
+        self._table: ConsoleRenderable | None = None
 
     @property
     def console(self) -> SharedConsole:
         """The terminal."""
         return self._console
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, picture: Picture) -> None:
         """Draws the table anew."""
-        self._table = NodeTable(snapshot)
+        self._table = picture.table()
         with self._console:
             # an empty line below it: Spark draws its own progress over the line where the cursor is
             self._live.update(Group(self._table, Text()), refresh=True)
@@ -107,12 +104,12 @@ class NotebookScreen:
         self._display = display
         self._handle: Any = None
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, picture: Picture) -> None:
         """Updates the table."""
         if self._handle is None:
-            self._handle = self._display(NodeTable(snapshot), display_id=True)
+            self._handle = self._display(picture.table(), display_id=True)
         else:
-            self._handle.update(NodeTable(snapshot))
+            self._handle.update(picture.table())
 
     def close(self, *, keep: bool) -> None:
         """Empties the output unless it is to be kept."""
@@ -121,60 +118,24 @@ class NotebookScreen:
 
 
 class LineScreen:
-    """Lines on standard error: one for each change of a node's phase, and now and then how far the nodes are."""
+    """Lines on standard error: one for whatever is new, and now and then one on how it is going."""
 
     console = None
 
     def __init__(self) -> None:
-        self._phases: dict[int, Phase] = {}
+        self._earlier: Picture | None = None
         self._summary_due = SUMMARY_SECONDS
-        self._fed = 0
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, picture: Picture) -> None:
         """Writes what is new."""
-        lines = [*self._changes(snapshot), *self._feeds(snapshot.feed)]
-        if snapshot.seconds >= self._summary_due:
-            self._summary_due = snapshot.seconds + SUMMARY_SECONDS
-            lines.append(_summary(snapshot))
-        head = f"{snapshot.title} {snapshot.elapsed}"
-        sys.stderr.write("".join(f"{head} {line}\n" for line in lines))
+        lines = [*picture.news(self._earlier)]
+        self._earlier = picture
+        if picture.seconds >= self._summary_due:
+            self._summary_due = picture.seconds + SUMMARY_SECONDS
+            lines.append(picture.summary())
+        head = f"{picture.title} {clock(picture.seconds)}"
+        sys.stderr.write("".join(f"{head} {line}\n" for line in filter(None, lines)))
         sys.stderr.flush()
 
     def close(self, *, keep: bool) -> None:
         """Does nothing: lines stay."""
-
-    def _changes(self, snapshot: Snapshot) -> list[str]:
-        changed = [
-            node for node in snapshot.nodes if self._phases.get(node.rank, Phase.AWAITED) != node.phase
-        ]
-        self._phases = {node.rank: node.phase for node in snapshot.nodes}
-        if len(changed) <= MOST_ROWS:
-            return [f"{name(node)}: {node.phase.value} on {node.host}" for node in changed]
-        return [
-            f"{names(node for node in changed if node.phase is phase)}: {phase.value}"
-            for phase in counts(changed)
-        ]
-
-    def _feeds(self, feed: Fed | None) -> list[str]:
-        if feed is None or feed.number == self._fed:
-            return []
-        self._fed = feed.number
-        return [feed.done]
-
-
-def _summary(snapshot: Snapshot) -> str:
-    if snapshot.missing:
-        return snapshot.missing
-    feed = snapshot.feed or Fed(rows={})
-    states = ", ".join(f"{count} {phase.value}" for phase, count in counts(snapshot.nodes).items())
-    fed = feed.of(snapshot.nodes)
-    parts = [states, feed.under_way, "" if fed is None else fed.words]
-    told = [node for node in snapshot.nodes if node.step is not None or node.rank in feed.rows][:MOST_ROWS]
-    return "; ".join(filter(None, [*parts, *(_progress(node, feed) for node in told)]))
-
-
-def _progress(node: NodeStatus, feed: Fed) -> str:
-    rows = feed.of([node])
-    step = "" if node.step is None else f"step {node.step}"
-    parts = ("" if rows is None else f"has {rows.words}", " ".join(filter(None, (step, metrics(node)))))
-    return f"{name(node)} {', '.join(filter(None, parts))}"

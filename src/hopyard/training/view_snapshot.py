@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.training.view_feed import Fed
+from hopyard.training.view_picture import MOST_ROWS, clock
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
 
 SILENT_SECONDS = 5.0
 MOST_METRICS = 3
@@ -53,7 +56,7 @@ class Snapshot:
     @property
     def elapsed(self) -> str:
         """How long the run has been going on, as a clock shows it."""
-        return str(timedelta(seconds=self.seconds))
+        return clock(self.seconds)
 
     @property
     def missing(self) -> str:
@@ -65,6 +68,38 @@ class Snapshot:
         if self.is_over:
             return f"{count} did not arrive: {names(awaited)}"
         return f"waiting for {count}: {names(awaited)}"
+
+    def table(self) -> ConsoleRenderable:
+        """Returns the nodes as a table."""
+        from hopyard.training.view_table import NodeTable  # rich takes a while to import
+
+        return NodeTable(self)
+
+    def news(self, earlier: Self | None) -> list[str]:
+        """Returns a line for each change of a node's phase, and for what was fed, since an earlier snapshot."""
+        before = () if earlier is None else earlier.nodes
+        fed = earlier.feed.number if earlier is not None and earlier.feed is not None else 0
+        feeds = [self.feed.done] if self.feed is not None and self.feed.number != fed else []
+        return [*_changes(before, self.nodes), *feeds]
+
+    def summary(self) -> str:
+        """Returns how far the nodes are, as a line."""
+        if self.missing:
+            return self.missing
+        feed = self.feed or Fed(rows={})
+        states = ", ".join(f"{count} {phase.value}" for phase, count in counts(self.nodes).items())
+        fed = feed.of(self.nodes)
+        parts = [states, feed.under_way, "" if fed is None else fed.words]
+        told = [node for node in self.nodes if node.step is not None or node.rank in feed.rows][:MOST_ROWS]
+        return "; ".join(filter(None, [*parts, *(_progress(node, feed) for node in told)]))
+
+
+class Reporting(Protocol):
+    """Whoever reports metrics."""
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """The last value of each."""
 
 
 def name(node: NodeStatus) -> str:
@@ -91,15 +126,33 @@ def counts(nodes: Iterable[NodeStatus]) -> dict[Phase, int]:
     return {phase: phases.count(phase) for phase in Phase if phase in phases}
 
 
-def metrics(node: NodeStatus) -> str:
-    """Returns the last values that a node reported, in short."""
-    first = list(node.metrics.items())[:MOST_METRICS]
+def metrics(reporting: Reporting) -> str:
+    """Returns the last values that somebody reported, in short."""
+    first = list(reporting.metrics.items())[:MOST_METRICS]
     return ", ".join(f"{metric} {value:.4g}" for metric, value in first)
 
 
 def silence(node: NodeStatus) -> str:
     """Returns since when nothing was heard of a node; nothing if that is not worth a word."""
     return f"silent {node.silent_seconds:.0f} s" if node.silent_seconds else ""
+
+
+def _changes(before: Iterable[NodeStatus], nodes: Iterable[NodeStatus]) -> list[str]:
+    phases = {node.rank: node.phase for node in before}
+    changed = [node for node in nodes if phases.get(node.rank, Phase.AWAITED) != node.phase]
+    if len(changed) <= MOST_ROWS:
+        return [f"{name(node)}: {node.phase.value} on {node.host}" for node in changed]
+    return [
+        f"{names(node for node in changed if node.phase is phase)}: {phase.value}"
+        for phase in counts(changed)
+    ]
+
+
+def _progress(node: NodeStatus, feed: Fed) -> str:
+    rows = feed.of([node])
+    step = "" if node.step is None else f"step {node.step}"
+    parts = ("" if rows is None else f"has {rows.words}", " ".join(filter(None, (step, metrics(node)))))
+    return f"{name(node)} {', '.join(filter(None, parts))}"
 
 
 def _worth_showing(seconds: float) -> float:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import compress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.jupyter import JupyterMixin
-from rich.table import Table
 from rich.text import Text
 
 from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.training.view_columns import Column, cell, heading, line, room_for_rows, table
 from hopyard.training.view_feed import Fed, quantity
 from hopyard.training.view_snapshot import Snapshot, counts, metrics, silence
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-MOST_ROWS = 20
-LEAST_ROWS = 5
 OTHER_LINES = 5  # heading, names of the columns, those left out, those awaited, an empty one
 STYLES = {
     Phase.AWAITED: "yellow",
@@ -39,18 +35,6 @@ URGENCY = (
     Phase.KILLED,
     Phase.FINISHED,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column of the table; one that is optional is there if a node has something in it, and if there is room."""
-
-    name: str
-    justify: Literal["left", "right"] = "left"
-    gives_way: bool = False
-    is_optional: bool = False
-    least_width: int = 0
-
 
 COLUMNS = (
     Column(name="node", justify="right"),
@@ -76,30 +60,21 @@ class NodeTable(JupyterMixin):
         snapshot = self._snapshot
         feed = snapshot.feed or Fed(rows={})
         sums = [_sum_row(snapshot.nodes, feed)] if len(feed.rows) > 1 else []
-        room = max(LEAST_ROWS, min(MOST_ROWS, options.size.height - OTHER_LINES - len(sums)))
+        room = room_for_rows(options.size.height - OTHER_LINES - len(sums))
         width = options.max_width
-        yield _heading(snapshot, feed, width)
+        under_way = "" if snapshot.is_over else feed.under_way
+        yield heading(snapshot.title, (snapshot.elapsed, "dim"), (under_way, "cyan"), width=width)
         if not snapshot.nodes:
-            yield _line(("the nodes are being started", "yellow"))
+            yield line(("the nodes are being started", "yellow"))
         elif len(snapshot.nodes) <= room:
-            yield _table([*(_node_row(node, feed) for node in snapshot.nodes), *sums], width)
+            yield table(COLUMNS, [*(_node_row(node, feed) for node in snapshot.nodes), *sums], width)
         else:
             rows, left = _compact(snapshot.nodes, feed, room)
-            yield _table([*rows, *sums], width)
+            yield table(COLUMNS, [*rows, *sums], width)
             if left:
-                yield _line((f"{left} more are failed, lost, silent or awaited", "dim"))
+                yield line((f"{left} more are failed, lost, silent or awaited", "dim"))
         if snapshot.missing:
-            yield _line((snapshot.missing, "yellow"))
-
-
-def _heading(snapshot: Snapshot, feed: Fed, width: int) -> Text:
-    elapsed = f"  {snapshot.elapsed}"
-    under_way = f"  {feed.under_way}" if feed.under_way and not snapshot.is_over else ""
-    room = width - len(elapsed) - len(under_way)
-    title = snapshot.title
-    if len(title) > room:  # its end tells which run it is
-        title = "…" + title[len(title) - max(room, 1) + 1 :]
-    return _line((title, "bold"), (elapsed, "dim"), (under_way, "cyan"))
+            yield line((snapshot.missing, "yellow"))
 
 
 def _compact(nodes: Sequence[NodeStatus], feed: Fed, room: int) -> tuple[list[Sequence[Text]], int]:
@@ -117,29 +92,16 @@ def _is_noteworthy(node: NodeStatus) -> bool:
     return node.phase in (Phase.FAILED, Phase.LOST, Phase.AWAITED) or node.silent_seconds > 0
 
 
-def _table(rows: Sequence[Sequence[Text]], width: int) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    shown = [
-        width >= column.least_width and (not column.is_optional or any(row[number].plain for row in rows))
-        for number, column in enumerate(COLUMNS)
-    ]
-    for column in compress(COLUMNS, shown):
-        table.add_column(column.name, justify=column.justify, no_wrap=not column.gives_way)
-    for row in rows:
-        table.add_row(*compress(row, shown))
-    return table
-
-
 def _node_row(node: NodeStatus, feed: Fed) -> Sequence[Text]:
     return (
-        _cell(str(node.rank)),
-        _cell(node.role),
-        _cell(node.host),
-        _cell(node.phase.value, STYLES[node.phase]),
+        cell(str(node.rank)),
+        cell(node.role),
+        cell(node.host),
+        cell(node.phase.value, STYLES[node.phase]),
         *_fed([node], feed),
-        _cell("" if node.step is None else str(node.step)),
-        _cell(metrics(node)),
-        _cell(silence(node), "yellow"),
+        cell("" if node.step is None else str(node.step)),
+        cell(metrics(node)),
+        cell(silence(node), "yellow"),
     )
 
 
@@ -147,36 +109,28 @@ def _group_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Text]:
     if len(nodes) == 1:
         return _node_row(nodes[0], feed)
     hosts = len({node.host for node in nodes if node.host})
-    states = [_cell(f"{count} {phase.value}", STYLES[phase]) for phase, count in counts(nodes).items()]
+    states = [cell(f"{count} {phase.value}", STYLES[phase]) for phase, count in counts(nodes).items()]
     steps = sorted({node.step for node in nodes if node.step is not None})
     return (
-        _cell(f"{nodes[0].rank}-{nodes[-1].rank}"),
-        _cell(nodes[0].role),
-        _cell(f"{hosts} host{'s' * (hosts != 1)}" if hosts else ""),
-        _cell(", ").join(states),
+        cell(f"{nodes[0].rank}-{nodes[-1].rank}"),
+        cell(nodes[0].role),
+        cell(f"{hosts} host{'s' * (hosts != 1)}" if hosts else ""),
+        cell(", ").join(states),
         *_fed(nodes, feed),
-        _cell("-".join(map(str, (steps[0], steps[-1]) if len(steps) > 1 else steps))),
-        _cell(""),
-        _cell(""),
+        cell("-".join(map(str, (steps[0], steps[-1]) if len(steps) > 1 else steps))),
+        cell(""),
+        cell(""),
     )
 
 
 def _sum_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Text]:
-    nothing = _cell("")
-    return (_cell("all"), nothing, nothing, nothing, *_fed(nodes, feed), nothing, nothing, nothing)
+    nothing = cell("")
+    return (cell("all"), nothing, nothing, nothing, *_fed(nodes, feed), nothing, nothing, nothing)
 
 
 def _fed(nodes: Sequence[NodeStatus], feed: Fed) -> tuple[Text, Text, Text]:
     rows = feed.of(nodes)
     if rows is None:
-        return _cell(""), _cell(""), _cell("")
+        return cell(""), cell(""), cell("")
     fast = "" if rows.per_second is None else quantity(rows.per_second)
-    return _cell(quantity(rows.count)), _cell(fast), _cell(quantity(rows.waiting) if rows.waiting else "")
-
-
-def _cell(text: str, style: str = "") -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
-
-
-def _line(*parts: tuple[str, str]) -> Text:
-    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+    return cell(quantity(rows.count)), cell(fast), cell(quantity(rows.waiting) if rows.waiting else "")

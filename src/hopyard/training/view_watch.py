@@ -1,14 +1,13 @@
-"""Looks at a run again and again, and shows it."""
+"""Looks at something again and again, and shows it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from hopyard.cluster.node_status import NodeStatus
-from hopyard.training.view_snapshot import Snapshot
+from hopyard.training.view_picture import Look, Picture
 
 if TYPE_CHECKING:
     from hopyard.training.view_screen import Screen
@@ -31,40 +30,38 @@ class Watched(Protocol):
 
 
 class Watch:
-    """A thread that shows a run on a screen until it is stopped, and closes the screen whatever happens.
+    """A thread that shows pictures on a screen until it is stopped, and closes the screen whatever happens.
 
     It is no daemon: if the program ends, or a second Ctrl-C comes while the first one is being dealt with, the thread
     still gives the terminal back.
     """
 
-    def __init__(
-        self, look: Callable[[], Snapshot], screen: Screen, on_failure: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, look: Look, screen: Screen, on_failure: Callable[[Exception], None]) -> None:
         """Prepares a watch.
 
         Args:
-            look: Returns how the run is doing.
-            screen: Where to show it.
+            look: Takes the pictures.
+            screen: Where to show them.
             on_failure: Hears why nothing can be shown any more.
         """
         self._look = look
         self._screen = screen
         self._on_failure = on_failure
-        self._shown: Snapshot | None = None
+        self._shown: Picture | None = None
         self._is_open = True
         self._is_over = False
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="hopyard-view", daemon=False)
 
     def start(self) -> None:
-        """Begins to show the run."""
+        """Begins to show."""
         self._thread.start()
 
     def stop(self, *, is_over: bool) -> None:
         """Returns when the screen is closed.
 
         Args:
-            is_over: Whether the run has ended; what was shown last then stays, and is removed otherwise.
+            is_over: Whether what was shown has ended; the last picture then stays, and is removed otherwise.
         """
         self._is_over = is_over
         self._stopped.set()
@@ -81,11 +78,11 @@ class Watch:
 
     def _show(self, *, is_over: bool = False) -> None:
         try:
-            snapshot = replace(self._look(), is_over=is_over)
-            if snapshot != self._shown:
-                self._screen.show(snapshot)
-                self._shown = snapshot
-        except Exception as error:  # noqa: BLE001  whatever breaks the view must not end the run
+            picture = self._look(is_over=is_over)
+            if picture != self._shown:
+                self._screen.show(picture)
+                self._shown = picture
+        except Exception as error:  # noqa: BLE001  whatever breaks the view must not end what it shows
             self._close(keep=True, because=error)
 
     def _close(self, *, keep: bool, because: Exception | None = None) -> None:

@@ -32,3 +32,8 @@ def test_evaluator_of_later_releases_is_where_the_description_was() -> None:
 def test_resources_to_be_versioned_are_not_offered() -> None:
     with pytest.raises(NotOffered, match="versioned_resources"):
         Label.of("mine", ["Resources/code.py"], "second try")
+
+
+def test_what_is_compared_followed_the_description_in_later_releases() -> None:
+    label = Label.of("mine", "second try", "accuracy")
+    assert label == Label(name="mine", description="second try", key="accuracy")

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.unit
 def test_run_folders_lie_where_the_old_library_had_them() -> None:
     run = Layout().run("application_1_2", "grid_search", 3)
     assert run.folder == "Logs/TensorFlow/application_1_2/grid_search/run.3"
-    assert run.generation(2).folder.endswith("/run.3/generation.2")
-    assert run.trial({"a": 1, "b": 2}).folder.endswith("/run.3/a=1.b=2")
+    assert run.inner("generation.2").folder.endswith("/run.3/generation.2")
+    assert run.inner(trial_name({"a": 1, "b": 2})).folder.endswith("/run.3/a=1.b=2")
 
 
 def test_folders_of_a_project_have_their_old_names() -> None:

@@ -78,13 +78,16 @@ records: st.SearchStrategy[Record] = st.one_of(
         MetricPoint, name=text, step=st.integers(), value=floats, time=floats, rank=counts, attempt=counts, **shared,
     ),
     st.builds(
-        StudyRecord, run=run_ids, objective=text, direction=st.sampled_from(Direction), sampler=text,
-        pruner=st.none() | text, space=mappings, trials=st.none() | counts, parallel=counts,
-        best_trial=st.none() | counts, best_value=st.none() | floats, **shared,
+        StudyRecord, run=run_ids, objectives=st.lists(text, max_size=3).map(tuple),
+        directions=st.lists(st.sampled_from(Direction), max_size=3).map(tuple), sampler=text, pruner=st.none() | text,
+        space=mappings, trials=st.none() | counts, parallel=counts, counts=mappings, best_trial=st.none() | counts,
+        best_value=st.none() | floats, best_folder=st.none() | text, **shared,
     ),
     st.builds(
-        TrialRecord, number=counts, params=mappings, state=st.sampled_from(TrialState), value=st.none() | floats,
-        slot=st.none() | counts, started=st.none() | floats, ended=st.none() | floats, error=st.none() | text, **shared,
+        TrialRecord, number=counts, params=mappings, state=st.sampled_from(TrialState),
+        values=st.lists(floats, max_size=3).map(tuple), result=mappings, folder=text, attempt=counts,
+        slot=st.none() | counts, host=text, started=st.none() | floats, ended=st.none() | floats,
+        error_type=st.none() | text, error=st.none() | text, traceback=st.none() | text, **shared,
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.unit
 part = st.text(min_size=1, max_size=12).filter(lambda text: "/" not in text)
 
 
-@given(st.builds(RunId, part, part, st.integers(0, 10**9)))
+@given(st.builds(RunId, part, part, st.integers(0, 10**9), st.just("") | part))
 @settings(max_examples=40, deadline=None)
 def test_an_id_is_parsed_from_its_own_text(run_id: RunId) -> None:
     assert RunId.parse(str(run_id)) == run_id
@@ -26,7 +26,8 @@ def test_an_id_is_parsed_from_its_own_text(run_id: RunId) -> None:
         "launcher/run.1",
         "app/launcher/run.",
         "app/launcher/run.01",
-        "app/launcher/run.1/x",
+        "app/launcher/run.1/",
+        "app/launcher/run.1/a/b/c",
         "/launcher/run.1",
     ],
 )

@@ -87,6 +87,15 @@ def test_what_was_fed_is_told_with_its_number() -> None:
     assert (fed.number, fed.done, fed.under_way) == (3, "5 rows fed", "")
 
 
+def test_what_was_fed_is_not_forgotten_while_the_nodes_are_started_again() -> None:
+    meter = FeedMeter()
+    meter.begin(2)
+    look(meter, node(0, 0))
+    meter.account(account(0, 1_000))
+    fed = look(meter, NodeStatus(rank=0, role="worker", phase=Phase.AWAITED), now=1.0)
+    assert (fed.number, fed.rows) == (1, {})
+
+
 def test_what_is_fed_while_nothing_else_is_comes_from_a_stream() -> None:
     meter = FeedMeter()
     meter.begin(1)

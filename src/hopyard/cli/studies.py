@@ -1,0 +1,108 @@
+"""`hopyard studies`: the searches of the project, how far they are, and the best of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hopyard.cli import console
+from hopyard.cli.runs import STYLES, THREADS
+from hopyard.cli.runs import row as run_row
+from hopyard.cli.settings import Settings
+from hopyard.cli.wording import number
+
+if TYPE_CHECKING:
+    from hopyard.store import Project
+    from hopyard.tracking import RunId, RunRecord, StudyRecord
+
+HEADINGS = ("STUDY", "NAME", "STATE", "TRIALS", "BEST", "STARTED", "DURATION")
+UNDER_WAY = ("WAITING", "RUNNING")
+AT_ONCE = 4 * THREADS
+
+
+def studies(
+    context: typer.Context,
+    *,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many studies to list at the most.")
+    ] = 20,
+) -> None:
+    """List the studies of the project, newest first."""
+    from hopyard.tracking import list_runs
+
+    settings = Settings.of(context)
+    project = settings.open_project()
+    with console.busy("Reading studies"):
+        listing = list_runs(project)
+        # one more, to see whether there are more
+        found = list(islice(studies_among(project, listing.runs), limit + 1))
+    if found:
+        now = time.time()
+        console.table(HEADINGS, [row(*each, now=now) for each in found[:limit]], styles=STYLES)
+    else:
+        console.note(
+            f"No studies yet in {project.path}; make one with: {settings.command('search', '--help')}"
+        )
+    if len(found) > limit:
+        console.note(f"There are older studies, too: --limit {10 * limit} shows more.")
+    for corrupt in listing.corrupt:
+        console.warning(str(corrupt))
+
+
+def studies_among(project: Project, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, StudyRecord]]:
+    """Yields those runs that are studies, in their order, reading no further ahead than a few."""
+    from hopyard.errors import CorruptRecord
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for first in range(0, len(runs), AT_ONCE):
+            some = runs[first : first + AT_ONCE]
+            for run, found in [(run, pool.submit(study_of, project, run.id)) for run in some]:
+                try:
+                    study = found.result()
+                except CorruptRecord as error:
+                    console.warning(str(error))
+                    continue
+                if study is not None:
+                    yield run, study
+
+
+def study_of(project: Project, run_id: RunId | str) -> StudyRecord | None:
+    """Returns what a run's study looks for and how far it is; None if the run is no study.
+
+    Raises:
+        CorruptRecord: It cannot be understood.
+    """
+    # not by way of hopyard.search, which loads Optuna: a list of studies is there at once
+    from hopyard.errors import PathNotFound
+    from hopyard.tracking import RunId, StudyRecord, run_paths
+    from hopyard.tracking.codec import decode
+
+    path = run_paths(project, RunId.parse(run_id) if isinstance(run_id, str) else run_id).study
+    try:
+        return decode(StudyRecord, project.read(path), path)
+    except PathNotFound:
+        return None
+
+
+def row(run: RunRecord, study: StudyRecord, *, now: float) -> tuple[str, ...]:
+    """Returns the cells of one study as seen at `now`."""
+    run_id, name, state, _, started, lasted, _ = run_row(run, (), now=now)
+    return run_id, name, state, progress(study), best(study), started, lasted
+
+
+def progress(study: StudyRecord) -> str:
+    """Returns how many trials have ended, of how many, and how many of them failed."""
+    counts = {state: count for state, count in study.counts.items() if isinstance(count, int)}
+    done = sum(count for state, count in counts.items() if state not in UNDER_WAY)
+    failed = counts.get("FAILED", 0)
+    return f"{done}{f'/{study.trials}' if study.trials else ''}{f' ({failed} failed)' if failed else ''}"
+
+
+def best(study: StudyRecord) -> str:
+    """Returns the best value so far; nothing if there is none, or several objectives."""
+    return "" if study.best_value is None else f"{study.objectives[0]}={number(study.best_value)}"

@@ -1,0 +1,236 @@
+"""`hopyard trials`: the trials of a study, as a table, as CSV, or as Optuna's journal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hopyard.cli import console
+from hopyard.cli.runs import STYLES as RUN_STYLES
+from hopyard.cli.runs import first_line
+from hopyard.cli.settings import Settings
+from hopyard.cli.studies import studies_among, study_of
+from hopyard.cli.wording import duration, number
+
+if TYPE_CHECKING:
+    from hopyard.store import Project
+    from hopyard.tracking import RunId, RunRecord, StudyRecord, TrialRecord
+
+LAST = "last"
+MOST_SHOWN = 50
+ORDER = ("FINISHED", "PRUNED", "FAILED", "RUNNING", "WAITING")
+STYLES = {**RUN_STYLES, "PRUNED": "yellow"}
+
+
+class Sort(Enum):
+    """In which order trials are listed."""
+
+    NUMBER = "number"
+    VALUE = "value"
+
+
+def trials(
+    context: typer.Context,
+    *,
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="'last', an id, the end of an id, or a name.")
+    ] = LAST,
+    sort: Annotated[
+        Sort, typer.Option(help="By number, or by the first metric, the best first.")
+    ] = Sort.NUMBER,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            metavar="N",
+            help="How many to list at the most.",
+            show_default=f"{MOST_SHOWN}; all with --csv",
+        ),
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV, with a column for each parameter.")
+    ] = False,
+    journal: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the study as Optuna's journal, for optuna-dashboard FILE."),
+    ] = None,
+) -> None:
+    """List the trials of a study."""
+    settings = Settings.of(context)
+    project = settings.open_project()
+    with console.busy("Reading the study"):
+        run = find_study(project, study, settings)
+        record = study_of(project, run.id)
+    assert record is not None
+    if journal is not None:
+        write_journal(project, run.id, journal)
+        return
+    from hopyard.search.study import Study
+
+    with console.busy("Reading its trials"):
+        found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
+    most = limit or (len(found) if as_csv else MOST_SHOWN)
+    (print_csv if as_csv else print_table)(found[:most], record, Now.of(run))
+    if len(found) > most:
+        console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
+    elif not found:
+        console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
+
+
+def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
+    """Returns the run of the study that a user means; ``last`` is the newest study, whatever else was run since.
+
+    Raises:
+        RunNotFound: No run answers to the text.
+        AmbiguousRun: Several do.
+        BadParameter: It is a run, but no study.
+    """
+    from hopyard.tracking import find_run, list_runs
+
+    others = f"`{settings.command('studies')}` lists the studies"
+    if text == LAST:
+        newest = next(studies_among(project, list_runs(project).runs), None)
+        if newest is None:
+            raise typer.BadParameter(f"there are no studies yet in {project.path}", param_hint="STUDY")
+        return newest[0]
+    run = find_run(project, text).record()
+    if study_of(project, run.id) is None:
+        raise typer.BadParameter(f"run {run.id} is no study; {others}", param_hint="STUDY")
+    return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """Until when a trial that is under way has been running for sure.
+
+    Attributes:
+        time: Now, or the last sign of life of a driver that is gone.
+    """
+
+    time: float
+
+    @classmethod
+    def of(cls, run: RunRecord) -> Now:
+        """Returns it for the trials of a run."""
+        from hopyard.tracking import RunState
+
+        now = time.time()
+        return cls(time=now if run.state_at(now) is RunState.RUNNING else run.updated)
+
+    def lasted(self, trial: TrialRecord) -> float | None:
+        """Returns how many seconds a trial has taken; None if it has not begun."""
+        if trial.started is None:
+            return None
+        return (self.time if trial.ended is None else trial.ended) - trial.started
+
+
+def chosen(
+    found: Iterable[TrialRecord], study: StudyRecord, *, sort: Sort, failed: bool
+) -> Sequence[TrialRecord]:
+    """Returns the trials that are to be listed, in their order.
+
+    By value those come first that have ended: what a trial reported until it was stopped is not comparable.
+    """
+    from hopyard.tracking import Direction, TrialState
+
+    some = [trial for trial in found if trial.state is TrialState.FAILED or not failed]
+    if sort is Sort.NUMBER:
+        return some
+    sign = -1 if study.directions[0] is Direction.MAX else 1
+    return sorted(
+        some,
+        key=lambda trial: (
+            trial.state is not TrialState.FINISHED,
+            trial.value is None,
+            sign * (trial.value or 0.0),
+        ),
+    )
+
+
+def print_table(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:
+    """Prints trials as a table; the column of errors is there if there are any."""
+    errors = any(trial.error for trial in found)
+    headings = ["TRIAL", "STATE", *study.objectives, "PARAMETERS", "DURATION", *(["ERROR"] if errors else [])]
+    rows = [
+        [
+            str(trial.number),
+            trial.state.value,
+            *values_of(trial, len(study.objectives)),
+            shown_params(trial),
+            lasted(trial, now),
+            *([shown_error(trial)] if errors else []),
+        ]
+        for trial in found
+    ]
+    if rows:
+        console.table(headings, rows, styles=STYLES)
+
+
+def print_csv(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:
+    """Prints trials as CSV, with all digits."""
+    names = list(dict.fromkeys(name for trial in found for name in trial.params))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["number", "state", *study.objectives, *names, "seconds", "folder", "error"])
+    for trial in found:
+        values = [*trial.values, *([""] * (len(study.objectives) - len(trial.values)))]
+        params = [trial.params.get(name, "") for name in names]
+        seconds = now.lasted(trial)
+        rest = ["" if seconds is None else round(seconds, 3), trial.folder, shown_error(trial)]
+        writer.writerow([trial.number, trial.state.value, *values, *params, *rest])
+    console.stream([text.getvalue()])
+
+
+def write_journal(project: Project, run_id: RunId, file: Path) -> None:
+    """Writes a study as Optuna's journal, which its own tools read."""
+    from hopyard.store import read_journal
+    from hopyard.tracking import run_paths
+
+    path = run_paths(project, run_id).study_journal
+    with file.open("wb") as target:
+        target.writelines(line + b"\n" for line in read_journal(project, path))
+    console.line(f"{file}: for optuna-dashboard {file}")
+    if (local := project.local_path(path)) is not None:
+        console.note(f"On this project {local} is the same, and grows with the study.")
+
+
+def values_of(trial: TrialRecord, count: int) -> list[str]:
+    """Returns the values of a trial, one for each objective; empty where it has none."""
+    return [number(value) for value in trial.values] or [""] * count
+
+
+def shown_values(trial: TrialRecord, objectives: Sequence[str]) -> str:
+    """Returns the values of a trial with the names of the objectives."""
+    return " ".join(f"{name}={number(value)}" for name, value in zip(objectives, trial.values, strict=False))
+
+
+def shown_params(trial: TrialRecord) -> str:
+    """Returns the parameters of a trial on one line; floats with the digits that tell them apart."""
+    return " ".join(f"{name}={shown(value)}" for name, value in trial.params.items())
+
+
+def shown(value: object) -> str:
+    """Returns a parameter's value for a person."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def shown_error(trial: TrialRecord) -> str:
+    """Returns what went wrong in a trial, in a line; nothing if nothing did."""
+    return first_line(trial.error) if trial.error else ""
+
+
+def lasted(trial: TrialRecord, now: Now) -> str:
+    """Returns how long a trial has taken, for a person."""
+    seconds = now.lasted(trial)
+    return "" if seconds is None else duration(seconds)

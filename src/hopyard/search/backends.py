@@ -1,0 +1,34 @@
+"""Where a search runs: on the executors of Spark, or on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hopyard.errors import InvalidSearch, NoActiveSpark
+from hopyard.search.slots import ProcessSlotBackend, SlotBackend
+from hopyard.session import active_spark
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+
+def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None) -> SlotBackend:
+    """Returns the backend to use: the one asked for, else the active Spark session.
+
+    Raises:
+        NoActiveSpark: Spark is to be used and there is no session.
+        InvalidSearch: ``backend`` is a name that is none.
+    """
+    if backend == "processes":
+        return ProcessSlotBackend()
+    if backend not in (None, "spark"):
+        raise InvalidSearch(f"backend={backend!r}", "give 'spark' or 'processes'")
+    session = spark if spark is not None else active_spark()
+    if session is None:
+        raise NoActiveSpark
+    from pyspark.sql import SparkSession
+
+    from hopyard.search.spark_slots import SparkSlotBackend
+
+    return SparkSlotBackend(session.sparkContext if isinstance(session, SparkSession) else session)

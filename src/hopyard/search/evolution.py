@@ -1,0 +1,193 @@
+"""Differential evolution of vectors in the unit cube: a population, candidates, and the contest between them.
+
+After Storn and Price (1997): a candidate for a member's place is that member with some coordinates of a mutant, and
+a mutant is one vector plus the scaled difference of two others. Small values are good. Nothing here waits: a candidate
+can be made of any four members, and it competes when its value is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopyard.errors import InvalidSearch
+
+Vector: TypeAlias = NDArray[np.float64]
+
+FEWEST_MEMBERS = 4  # the one whose place it is about, and three for the mutant
+TRIES = 20
+
+
+class Strategy(Enum):
+    """Which vector is mutated, the best or any; ``bin``: each coordinate crosses over by its own chance."""
+
+    BEST = "best1bin"
+    RANDOM = "rand1bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """One coordinate of the cube.
+
+    Attributes:
+        cells: How many cells of equal width it is divided into; None if any two numbers differ.
+        is_ordered: Whether neighbouring cells are alike; those that stand for choices are not.
+    """
+
+    cells: int | None = None
+    is_ordered: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How candidates are made.
+
+    Attributes:
+        strategy: Which vector is mutated.
+        mutation: Bounds of the factor that scales a difference; each candidate draws its own.
+        crossover: Probability of a coordinate to come from the mutant.
+    """
+
+    strategy: Strategy = Strategy.BEST
+    mutation: tuple[float, float] = (0.5, 1.0)
+    crossover: float = 0.7
+
+    @classmethod
+    def of(cls, *, strategy: str, mutation: float | Sequence[float], crossover: float) -> Recipe:
+        """Returns a recipe from a user's settings; a single mutation factor is the same for all.
+
+        Raises:
+            InvalidSearch: A setting is out of range.
+        """
+        known = [kind.value for kind in Strategy]
+        if strategy not in known:
+            raise InvalidSearch(f"the strategy {strategy!r}", f"choose one of {', '.join(known)}")
+        bounds = tuple(mutation) if isinstance(mutation, Sequence) else (mutation, mutation)
+        if len(bounds) != 2 or not 0 < min(bounds) <= max(bounds) <= 2:
+            raise InvalidSearch(
+                f"the mutation {mutation!r}", "give a number above 0 and up to 2, or two of them"
+            )
+        if not 0 <= crossover <= 1:
+            raise InvalidSearch(f"the crossover {crossover!r}", "give a probability, from 0 to 1")
+        return cls(strategy=Strategy(strategy), mutation=(min(bounds), max(bounds)), crossover=crossover)
+
+
+class Population:
+    """The best vectors so far, one in each of a fixed number of places.
+
+    Args:
+        dimensions: The coordinates of a vector, at least one.
+        recipe: How candidates are made.
+        size: How many places there are.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension], recipe: Recipe, *, size: int) -> None:
+        self._recipe = recipe
+        self._vectors = np.zeros((size, len(dimensions)))
+        self._values = np.full(size, np.inf)
+        self._is_taken = np.zeros(size, dtype=bool)
+        self._cells = np.array([dimension.cells or 0 for dimension in dimensions])
+        self._is_unordered = np.array([not dimension.is_ordered for dimension in dimensions])
+        self._tried: list[Vector] = []
+        self._tried_points: set[bytes] = set()
+
+    @property
+    def members(self) -> list[int]:
+        """The places that are taken."""
+        return [int(place) for place in np.flatnonzero(self._is_taken)]
+
+    @property
+    def can_mutate(self) -> bool:
+        """Whether there are enough members to make candidates of."""
+        return len(self.members) >= FEWEST_MEMBERS
+
+    @property
+    def best(self) -> tuple[Vector, float]:
+        """The best vector and its value."""
+        place = int(np.argmin(self._values))
+        return self._vectors[place].copy(), float(self._values[place])
+
+    def compete(self, place: int, vector: Vector, value: float) -> bool:
+        """Returns whether a vector, once its value is known, takes a place: it does unless it is worse."""
+        self.avoid(vector)
+        wins = not self._is_taken[place] or value <= self._values[place]
+        if wins:
+            self._vectors[place] = vector
+            self._values[place] = value
+            self._is_taken[place] = True
+        return bool(wins)
+
+    def avoid(self, vector: Vector) -> None:
+        """Takes note that a point has been tried, or is being tried."""
+        if self._cells.any():  # else no two vectors are the same point
+            self._tried.append(vector)
+
+    def propose(self, place: int, generator: np.random.Generator) -> Vector:
+        """Returns a candidate for a place that is taken.
+
+        It is a point that was not tried before, as far as one can be found: where all coordinates have cells, a
+        population that has converged would try the same few points for ever.
+        """
+        self._tried_points.update(point.tobytes() for point in self._points(self._tried))
+        self._tried.clear()
+        for _ in range(TRIES):
+            candidate = self._candidate(place, generator)
+            if self._points([candidate])[0].tobytes() not in self._tried_points:
+                return candidate
+        return stranger(len(self._cells), generator)
+
+    def _candidate(self, place: int, generator: np.random.Generator) -> Vector:
+        others = np.flatnonzero(self._is_taken)
+        others = generator.permutation(others[others != place])[:3]
+        base, plus, minus = self._vectors[others]
+        if self._recipe.strategy is Strategy.BEST:
+            base = self._vectors[np.argmin(self._values)]
+        scale = generator.uniform(*self._recipe.mutation)
+        mutant = _fold(base + scale * (plus - minus))
+        if self._is_unordered.any():
+            mutant = np.where(self._is_unordered, self._choose(base, plus, minus, scale, generator), mutant)
+        crosses = generator.random(len(mutant)) < self._recipe.crossover
+        crosses[generator.integers(len(mutant))] = True  # or nothing would change
+        return np.where(crosses, mutant, self._vectors[place])
+
+    def _choose(
+        self, base: Vector, plus: Vector, minus: Vector, scale: float, generator: np.random.Generator
+    ) -> Vector:
+        """Returns a mutant's coordinates for choices, between which there are no differences to scale.
+
+        Where two vectors differ, one's choice replaces the base's with the probability ``scale``; where they agree
+        the base keeps its own. So choices vary for as long as the population is not of one mind.
+        """
+        differs = self._cell(plus) != self._cell(minus)
+        moves = differs & (generator.random(len(base)) < scale)
+        return np.where(moves, plus, base)
+
+    def _cell(self, vectors: Vector) -> Vector:
+        return np.minimum(np.floor(vectors * self._cells), self._cells - 1)
+
+    def _points(self, vectors: Sequence[Vector]) -> Vector:
+        """Returns what vectors have in common that stand for the same values: the cells of their coordinates."""
+        coordinates = np.array(vectors).reshape(-1, len(self._cells))
+        return np.where(self._cells > 0, self._cell(coordinates), coordinates)
+
+
+def latin_hypercube(size: int, dimensions: int, generator: np.random.Generator) -> Vector:
+    """Returns vectors of which each coordinate has one in each of `size` equal parts of its range."""
+    parts = generator.permuted(np.tile(np.arange(size), (dimensions, 1)), axis=1).T
+    return (parts + generator.random((size, dimensions))) / size
+
+
+def stranger(dimensions: int, generator: np.random.Generator) -> Vector:
+    """Returns a vector from anywhere in the cube."""
+    return generator.random(dimensions)
+
+
+def _fold(vector: Vector) -> Vector:
+    """Returns a vector reflected at the bounds until it is within; at the bounds themselves it would pile up."""
+    folded: Vector = 1 - np.abs(1 - vector % 2)
+    return folded

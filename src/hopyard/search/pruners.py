@@ -1,0 +1,78 @@
+"""Pruners by name: what ends a trial early because it will not be among the best."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable
+
+from optuna.exceptions import ExperimentalWarning
+from optuna.pruners import (
+    BasePruner,
+    HyperbandPruner,
+    MedianPruner,
+    NopPruner,
+    PatientPruner,
+    SuccessiveHalvingPruner,
+)
+
+from hopyard.errors import InvalidSearch
+
+REDUCTION = 3
+PATIENCE = 3
+
+
+def pruner_for(pruner: str | BasePruner | None) -> BasePruner:
+    """Returns a pruner; it judges by the values of the objective that a trial reports step by step.
+
+    | name | which trials it ends |
+    |---|---|
+    | ``none`` | None at all. |
+    | ``median`` | Those whose best value is worse than the median of others at the same step. |
+    | ``asha`` | At steps 1, 3, 9, 27 and so on, those that are not among the best third. |
+    | ``hyperband`` | The same, but some trials are first judged at a later step, in case the first steps mislead. |
+    | ``patience`` | Those that ``median`` ends, but only once they have not become better for three steps. |
+
+    Args:
+        pruner: A name, None for none, or a pruner of Optuna's, which is returned as it is.
+
+    Raises:
+        InvalidSearch: There is no such pruner.
+    """
+    if isinstance(pruner, BasePruner):
+        return pruner
+    kinds = _kinds()
+    name = pruner or "none"
+    if name not in kinds:
+        near = difflib.get_close_matches(str(name), kinds, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        remedy = f"{hint}There are {', '.join(kinds)}, and those of Optuna"
+        raise InvalidSearch(f"the pruner {pruner!r}", remedy)
+    with warnings.catch_warnings():
+        # PatientPruner has been experimental for years; the user cannot do anything about it.
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return kinds[name]()
+
+
+def _kinds() -> dict[str, Callable[[], BasePruner]]:
+    return {
+        "none": NopPruner,
+        "median": MedianPruner,
+        "asha": _asha,
+        "hyperband": _hyperband,
+        "patience": _patience,
+    }
+
+
+def _asha() -> BasePruner:
+    return SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION)
+
+
+def _hyperband() -> BasePruner:
+    # How many steps a trial has is learnt from the first one that ends.
+    return HyperbandPruner(min_resource=1, max_resource="auto", reduction_factor=REDUCTION)
+
+
+def _patience() -> BasePruner:
+    # Around another pruner, because a trial that is good and has come to a halt has to count, and a pruned one doesn't.
+    return PatientPruner(MedianPruner(), patience=PATIENCE)

@@ -1,0 +1,150 @@
+"""Slots on Spark executors: one job of long tasks, each of which runs trials until there are no more."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hopyard.cluster.capacity import arrived, settings_of, slots
+from hopyard.cluster.devices import DeviceRequest
+from hopyard.cluster.driver_wire import driver_address
+from hopyard.cluster.preflight import Demand, preflight
+from hopyard.cluster.profiles import profile_for
+from hopyard.cluster.spark import gpu_share
+from hopyard.cluster.spark_action import SparkAction, is_cancelled, lost_tasks, one_task_each, task_gpus
+from hopyard.errors import BackendFailed
+from hopyard.search.desk import Desk
+from hopyard.search.desk_service import DeskService
+from hopyard.search.slot import Slot, SlotOrders
+from hopyard.wire import WireClient, WireServer
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+LOG = logging.getLogger(__name__)
+CALL_SECONDS = 20.0  # a sampler may take its time for the next trial
+LEAVE_SECONDS = 20.0
+CANCEL_SECONDS = 30.0
+MOST_STARTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSlots:
+    """What a Spark task executes: a slot, which runs trials until the driver has no more."""
+
+    orders: SlotOrders
+
+    def __call__(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Runs the slots of a partition; yields how many trials each has run."""
+        assert self.orders.driver is not None
+        for number in numbers:
+            with WireClient(self.orders.driver, timeout=CALL_SECONDS) as link:
+                yield Slot(self.orders, number, link, gpus=task_gpus()).run()
+
+
+class SparkSlotBackend:
+    """Runs slots as tasks of a Spark job."""
+
+    name = "spark"
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    @property
+    def application(self) -> str:
+        """The id of the Spark application."""
+        return str(self._context.applicationId)
+
+    def room(self, devices: DeviceRequest) -> int:
+        """Returns how many tasks the executors run at once.
+
+        Raises:
+            NotEnoughSlots: There is no room for a single one.
+        """
+        gpus = gpu_share(devices)
+        preflight(self._context, [Demand(nodes=1, gpus=gpus)])
+        settings = settings_of(self._context)
+        there = slots(arrived(self._context), settings.task_cpus, settings.gpus_of_task(gpus))
+        return max(1, there)
+
+    def start(self, orders: SlotOrders, count: int, service: DeskService) -> SparkSlots:
+        """Starts a job with so many tasks."""
+        return SparkSlots(self._context, orders, count, service)
+
+
+class SparkSlots:
+    """A Spark job of slots, and the server that they ask.
+
+    Spark starts a task again whose executor is lost. A job that Spark gives up is started again as long as trials end
+    between one start and the next.
+    """
+
+    def __init__(self, context: SparkContext, orders: SlotOrders, count: int, service: DeskService) -> None:
+        self._context = context
+        self._service = service
+        self._count = count
+        self._group = f"hopyard-{uuid.uuid4().hex}"
+        self._profile = profile_for(context, gpu_share(orders.devices))
+        host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
+        self._server = WireServer(service, address=driver_address(host))
+        self._orders = replace(orders, driver=self._server.endpoint)
+        self._starts = self._lost = 0
+        self._ends_at_start = 0
+        self._job = self._start()
+
+    def check(self) -> None:
+        """Looks at the job.
+
+        Raises:
+            BackendFailed: Spark gave it up, and no trial has ended since it was started.
+        """
+        if self._job.is_running:
+            lost = lost_tasks(self._context, self._group)
+            if lost > self._lost:
+                self._lost = lost
+                self._service.look(Desk.suspect)
+            return
+        if self._job.error is None or self._service.tick():
+            return
+        if is_cancelled(self._job.error) or self._starts >= MOST_STARTS:
+            raise self._job.error
+        ends = self._ends()
+        if ends == self._ends_at_start:
+            raise self._job.error
+        LOG.warning("Spark gave up the job of the study, which is started again: %s", self._job.error)
+        self._job = self._start()
+
+    def close(self) -> None:
+        """Returns when the job has ended; it is cancelled if its slots do not leave by themselves."""
+        try:
+            self._job.join(LEAVE_SECONDS)
+            if self._job.is_running:
+                self._context.cancelJobGroup(self._group)
+                self._job.join(CANCEL_SECONDS)
+            if self._job.is_running:
+                raise BackendFailed(
+                    "spark", f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled"
+                )
+        finally:
+            self._server.close()
+
+    def _start(self) -> SparkAction:
+        self._starts += 1
+        self._ends_at_start = self._ends()
+        return SparkAction(
+            self._context,
+            self._rows,
+            group=self._group,
+            description=f"Hopyard study {self._orders.run_id}",
+            on_end=self._service.news,
+        )
+
+    def _rows(self) -> Any:
+        numbers = one_task_each(self._context, range(self._count), self._profile)
+        return numbers.mapPartitions(RunSlots(orders=self._orders))
+
+    def _ends(self) -> int:
+        return sum(self._service.look(lambda desk: dict(desk.ends)).values())

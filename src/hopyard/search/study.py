@@ -1,0 +1,133 @@
+"""`Study`: what came of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import optuna
+from optuna.storages import JournalStorage
+
+from hopyard.errors import InvalidSearch, NothingFound, PathNotFound, RunNotFound
+from hopyard.search.ledger import record_of
+from hopyard.search.optuna_journal import JournalBackend
+from hopyard.store import Project, read_journal
+from hopyard.tracking import RunId, StudyRecord, TrialRecord, find_run, run_paths
+from hopyard.tracking.codec import decode
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Study:
+    """The trials of a search and the best of them, under Optuna's names.
+
+    Args:
+        project: Where it is kept.
+        run_id: The run that carried it.
+        optuna_study: The study as Optuna knows it.
+    """
+
+    def __init__(self, project: Project, run_id: RunId, optuna_study: optuna.Study) -> None:
+        self._project = project
+        self._run_id = run_id
+        self._study = optuna_study
+
+    @classmethod
+    def load(cls, what: str = "last", *, project: Project | None = None) -> Study:
+        """Returns a study of the project, as far as it has got; it may still be under way.
+
+        Args:
+            what: Its name, its run id or the end of that; ``last`` for the newest run.
+            project: Where to look; `Project.open` with its defaults if not given.
+
+        Raises:
+            RunNotFound: There is no such run, or it is no study.
+            AmbiguousRun: Several runs answer to it.
+        """
+        project = project or Project.open()
+        run_id = find_run(project, what).id
+        record = study_record(project, run_id)
+        if record is None:
+            raise RunNotFound(what, project.path)
+        lines = read_journal(project, run_paths(project, run_id).study_journal)
+        storage = JournalStorage(JournalBackend(lines))
+        return cls(project, run_id, optuna.load_study(study_name=str(run_id), storage=storage))
+
+    def __repr__(self) -> str:
+        return f"Study({str(self._run_id)!r}, {len(self.trials)} trials)"
+
+    @property
+    def run_id(self) -> str:
+        """The run that carried the study, as `hopyard runs` lists it."""
+        return str(self._run_id)
+
+    @property
+    def logdir(self) -> str:
+        """The study's folder in the project."""
+        return self._project.url(run_paths(self._project, self._run_id).folder)
+
+    @property
+    def optuna_study(self) -> optuna.Study:
+        """The study as Optuna has it, for its plots and importances."""
+        return self._study
+
+    @cached_property
+    def trials(self) -> tuple[TrialRecord, ...]:
+        """All trials, by number."""
+        return tuple(map(record_of, self._study.get_trials(deepcopy=False)))
+
+    @property
+    def best_trial(self) -> TrialRecord:
+        """The trial with the best value.
+
+        Raises:
+            NothingFound: No trial has ended with a value.
+            InvalidSearch: There are several objectives; look at `best_trials`.
+        """
+        if len(self._study.directions) > 1:
+            raise InvalidSearch("one best trial for several objectives", "look at best_trials")
+        if not any(trial.values and trial.state.value == "FINISHED" for trial in self.trials):
+            raise NothingFound("best trial", self.run_id, len(self.trials))
+        return record_of(self._study.best_trial)
+
+    @property
+    def best_trials(self) -> tuple[TrialRecord, ...]:
+        """The trials that no other one beats in all objectives."""
+        return tuple(map(record_of, self._study.best_trials))
+
+    @property
+    def best_value(self) -> float:
+        """The value of the best trial; raises as `best_trial`."""
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+    @property
+    def best_params(self) -> Mapping[str, Any]:
+        """The parameters of the best trial; raises as `best_trial`."""
+        return self.best_trial.params
+
+    @property
+    def best_logdir(self) -> str:
+        """The folder of the best trial in the project; raises as `best_trial`."""
+        return self.trial_logdir(self.best_trial)
+
+    def trial_logdir(self, trial: TrialRecord) -> str:
+        """Returns the folder of a trial in the project: its log, events, metrics and files."""
+        folder = run_paths(self._project, self._run_id).inner(trial.folder).folder
+        return self._project.url(folder)
+
+    def trials_dataframe(self) -> pd.DataFrame:
+        """Returns all trials as a pandas DataFrame, with Optuna's columns."""
+        return self._study.trials_dataframe()
+
+
+def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
+    """Returns what a run's study looks for and how far it is; None if the run is no study."""
+    path = run_paths(project, run_id).study
+    try:
+        return decode(StudyRecord, project.read(path), path)
+    except PathNotFound:
+        return None

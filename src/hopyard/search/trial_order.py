@@ -1,0 +1,96 @@
+"""What a slot and its process say to each other: run this trial, and how it ended."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hopyard.tracking import TrialState
+
+if TYPE_CHECKING:
+    from hopyard.tracking.jsonvalue import Json
+
+ORDERS = "HOPYARD_ORDERS"
+ENDED = "ended"
+PAYLOAD_FILE = "payload.pickle"
+ENDING_FILE = "ending.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOrder:
+    """One trial, as its process is told of it.
+
+    Attributes:
+        arguments: What the function gets, pickled.
+        environment: The variables that make the process this trial.
+        folder: Where its ending is to be left.
+        token: A line that marks the end of the trial's output.
+    """
+
+    arguments: bytes
+    environment: Mapping[str, str]
+    folder: str
+    token: str
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns what travels."""
+        return {
+            "arguments": base64.b64encode(self.arguments).decode(),
+            "environment": dict(self.environment),
+            "folder": self.folder,
+            "token": self.token,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Returns the order that `to_json` wrote."""
+        return cls(
+            arguments=base64.b64decode(value["arguments"]),
+            environment=value["environment"],
+            folder=value["folder"],
+            token=value["token"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a trial ended.
+
+    Attributes:
+        state: FINISHED, PRUNED or FAILED.
+        values: One for each objective.
+        result: What else the function returned.
+        error_type: Class name of what went wrong.
+        error: What went wrong, in a sentence.
+        traceback: The user's traceback.
+        left: What the trial left running in its process, in words; empty if nothing.
+    """
+
+    state: TrialState
+    values: tuple[float, ...] = ()
+    result: Mapping[str, Json] = field(default_factory=dict)
+    error_type: str | None = None
+    error: str | None = None
+    traceback: str | None = None
+    left: str = ""
+
+    def write(self, folder: Path) -> None:
+        """Leaves the ending in a folder, whole or not at all."""
+        fields = {**asdict(self), "state": self.state.value}
+        temporary = folder / f"{ENDING_FILE}.tmp"
+        temporary.write_text(json.dumps(fields), "utf-8")
+        os.replace(temporary, folder / ENDING_FILE)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Returns the ending in a folder; None if the trial's process left none."""
+        try:
+            fields = json.loads((folder / ENDING_FILE).read_bytes())
+        except FileNotFoundError:
+            return None
+        return cls(**{**fields, "state": TrialState(fields["state"]), "values": tuple(fields["values"])})

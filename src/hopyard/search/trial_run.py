@@ -1,0 +1,178 @@
+"""One trial on a slot: from its assignment to its record, stored in its own folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hopyard.cluster.checkpoints import Checkpoints
+from hopyard.cluster.keeper import Keeper
+from hopyard.cluster.members import Members
+from hopyard.cluster.node import NodePlace, NodeTask
+from hopyard.cluster.node_status import Sign
+from hopyard.cluster.plan import Plan
+from hopyard.search.assignment import Assignment
+from hopyard.search.trial_ear import TrialEar
+from hopyard.search.trial_order import Ending, TrialOrder
+from hopyard.tracking import NodeState, TrialRecord, TrialState, run_paths
+from hopyard.tracking.codec import encode_file
+
+if TYPE_CHECKING:
+    from hopyard.search.desk import Point
+    from hopyard.search.slot import SlotOrders
+    from hopyard.search.trial_process import TrialProcess
+    from hopyard.tensorboard.hparams import TrialEvents
+
+ALONE = Plan.of(1)
+NOT_STORED = "FilesNotStored"
+_NODE_STATES = {
+    TrialState.FINISHED: NodeState.FINISHED,
+    TrialState.PRUNED: NodeState.FINISHED,
+    TrialState.FAILED: NodeState.FAILED,
+}
+
+
+class TrialRun:
+    """Runs one trial in a slot's process and stores what it leaves.
+
+    Args:
+        orders: What all trials have in common.
+        assignment: The trial.
+        folder: A scratch folder of the slot, for one trial at a time: to make and remove one takes milliseconds.
+        slot: Number of the slot.
+    """
+
+    def __init__(self, orders: SlotOrders, assignment: Assignment, folder: Path, *, slot: int) -> None:
+        self._orders = orders
+        self._assignment = assignment
+        self._folder = folder
+        self._slot = slot
+        self._keeper: Keeper | None = None
+        self._keeping = threading.Lock()
+        self._task = NodeTask(
+            node=ALONE.nodes[0],
+            plan=ALONE,
+            run_id=replace(orders.run_id, trial=assignment.folder),
+            project=orders.project,
+            payload=b"",
+            attempt=assignment.attempt,
+            sync_seconds=orders.sync_seconds,
+            trial=assignment.number,
+            is_judged=orders.is_judged,
+        )
+
+    def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool]) -> TrialRecord | None:
+        """Returns what came of the trial, which is stored by then; None if it was stopped."""
+        started = time.time()
+        _tidy(self._folder)
+        return self._run(process, judge, started)
+
+    def do_chores(self) -> None:
+        """Stores what is due; called now and then by another thread while the trial runs."""
+        with self._keeping:
+            for chore in self._keeper.chores if self._keeper is not None else ():
+                chore.run_if_due()
+
+    def sign(self) -> Sign:
+        """Returns what the driver is told of the trial while it runs."""
+        return Sign() if self._keeper is None else self._keeper.sign()
+
+    def _run(
+        self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool], started: float
+    ) -> TrialRecord | None:
+        checkpoints = Checkpoints(self._task, self._folder)
+        checkpoints.fetch()
+        place = NodePlace(scratch=self._folder, checkpoints=checkpoints.folder, members=Members(by_role={}))
+        place.logdir.mkdir(exist_ok=True)
+        place.temporary.mkdir(exist_ok=True)
+        order = TrialOrder(
+            arguments=self._assignment.arguments,
+            environment={**self._task.variables(place), "TMPDIR": str(place.temporary)},
+            folder=str(self._folder),
+            token=uuid.uuid4().hex,
+        )
+        self._keeper = keeper = Keeper(self._task, place.logdir, checkpoints)
+        events = self._tell_tensorboard(place.logdir, started)
+        ear = TrialEar(order.token, keeper, judge=judge, answer=process.answer)
+        ending = process.run(order, ear, self._orders.trial_seconds)
+        if ending is None:
+            return None
+        if ending.left:
+            keeper.line(f"[hopyard] the trial left {ending.left} running: its process is replaced".encode())
+        record = self._record(ending, started, is_hopeless=ear.is_hopeless)
+        if events is not None:
+            values = dict(zip(self._orders.objectives, record.values, strict=False))
+            events.end(values, ok=record.state is not TrialState.FAILED, ended=time.time())
+        with self._keeping:
+            self._keeper = None
+            return self._store(keeper, record)
+
+    def _tell_tensorboard(self, logdir: Path, started: float) -> TrialEvents | None:
+        """Writes the trial's parameters for TensorBoard."""
+        if self._orders.events is None:
+            return None
+        return self._orders.events.begin(logdir, params=self._assignment.params, started=started)
+
+    def _record(self, ending: Ending, started: float, *, is_hopeless: bool) -> TrialRecord:
+        stopped = is_hopeless and ending.state is TrialState.FINISHED
+        return TrialRecord(
+            number=self._assignment.number,
+            params=self._assignment.params,
+            state=TrialState.PRUNED if stopped else ending.state,
+            values=ending.values,
+            result=ending.result,
+            folder=self._assignment.folder,
+            attempt=self._assignment.attempt,
+            slot=self._slot,
+            host=socket.gethostname(),
+            started=started,
+            ended=time.time(),
+            error_type=ending.error_type,
+            error=ending.error,
+            traceback=ending.traceback,
+        )
+
+    def _store(self, keeper: Keeper, record: TrialRecord) -> TrialRecord:
+        """Stores all that the trial leaves, its record last; returns the record as it was stored."""
+        assert record.started is not None
+        outcome = replace(
+            self._task.finished(record.started),
+            state=_NODE_STATES[record.state],
+            error_type=record.error_type,
+            message=record.error,
+            traceback=record.traceback,
+        )
+        stored = keeper.close(outcome)
+        if stored.state is NodeState.FAILED and record.state is not TrialState.FAILED:
+            record = _not_stored(record, stored.message)
+        project, paths = self._orders.project, run_paths(self._orders.project, self._task.run_id)
+        try:
+            if record.value is not None:
+                project.put(paths.metric, str(record.value).encode())
+            project.put(paths.trial_record, encode_file(record))
+        except OSError as error:
+            record = _not_stored(record, f"its record could not be stored: {error}")
+        return record
+
+
+def _tidy(folder: Path) -> None:
+    """Makes a folder hold nothing but empty folders, as a trial expects it."""
+    folder.mkdir(exist_ok=True)
+    for entry in os.scandir(folder):
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.path)
+        elif any(os.scandir(entry.path)):
+            shutil.rmtree(entry.path)
+
+
+def _not_stored(record: TrialRecord, reason: str | None) -> TrialRecord:
+    """Returns the record of a trial whose results are not in the project, which is a failure."""
+    return replace(record, state=TrialState.FAILED, values=(), error_type=NOT_STORED, error=reason)

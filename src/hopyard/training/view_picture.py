@@ -1,0 +1,45 @@
+"""What the screens show: pictures of something that goes on, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+MOST_ROWS = 20  # of what is told of one by one
+
+
+class Picture(Protocol):
+    """Something that goes on, at one moment; two pictures that look the same are equal."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def seconds(self) -> int:
+        """How long it has been going on."""
+
+    def table(self) -> ConsoleRenderable:
+        """Returns what rich draws on a terminal or in a notebook."""
+
+    def news(self, earlier: Self | None) -> Sequence[str]:
+        """Returns a line for whatever is worth one since an earlier picture, if there is one."""
+
+    def summary(self) -> str:
+        """Returns a line on how it is doing; nothing if there is nothing to say."""
+
+
+class Look(Protocol):
+    """Takes pictures."""
+
+    def __call__(self, *, is_over: bool) -> Picture:
+        """Returns how it is doing now, or how it has ended."""
+
+
+def clock(seconds: int) -> str:
+    """Returns some time as a clock shows it."""
+    return str(timedelta(seconds=seconds))

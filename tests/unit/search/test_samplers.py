@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import optuna
+import pytest
+from optuna.samplers import RandomSampler, TPESampler
+
+from hopyard.errors import InvalidSearch, MissingDependency
+from hopyard.search import samplers
+from hopyard.search.ablation import Ablation
+from hopyard.search.evolution_sampler import DifferentialEvolutionSampler
+from hopyard.search.parameters import Choice, Range
+from hopyard.search.reading import Lists
+from hopyard.search.rows import RowsSampler
+from hopyard.search.samplers import sampler_for
+from hopyard.search.space import Space
+from hopyard.tracking import Direction
+
+pytestmark = pytest.mark.unit
+
+NAMES = ["tpe", "random", "gp", "cmaes", "qmc", "nsga2", "de", "differential_evolution"]
+BRANCHES = {"sgd": {"momentum": [0.0, 0.9]}, "adam": {}}
+MIXED = Space.of({"x": [0.0, 1.0], "units": [1, 9], "kind": ["a", "b", "c"], "one": 1}, lists=Lists.BOUNDS)
+CONDITIONAL = Space.of({"x": [0.0, 1.0], "y": [0.0, 1.0], "optimizer": Choice(BRANCHES)}, lists=Lists.BOUNDS)
+MIN = [Direction.MIN]
+
+
+def run(space: Space, sampler: optuna.samplers.BaseSampler, trials: int, parallel: int) -> optuna.Study:
+    study = optuna.create_study(sampler=sampler)
+    under_way = []
+    for _ in range(trials):
+        trial = study.ask()
+        space.suggest(trial)
+        under_way.append(trial)
+        if len(under_way) == parallel:
+            done = under_way.pop(0)
+            study.tell(done, done.params["x"])
+    return study
+
+
+@pytest.mark.parametrize("space", [MIXED, CONDITIONAL], ids=["mixed", "conditional"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sampler_takes_every_space_without_a_warning(name: str, space: Space, caplog: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sampler = sampler_for(name, space, seed=1, parallel=2, directions=MIN)
+        study = run(space, sampler, 14, 2)
+    assert len({trial.params["x"] for trial in study.trials}) == 14
+    assert all(set(space.always) <= set(trial.params) for trial in study.trials)
+
+
+def test_the_default_is_tpe() -> None:
+    assert isinstance(sampler_for(None, MIXED, directions=MIN), TPESampler)
+
+
+def test_grid_plays_all_rows() -> None:
+    space = Space.of({"a": [1, 2], "b": [3, 4]}, lists=Lists.VALUES)
+    sampler = sampler_for("grid", space, directions=MIN)
+    assert isinstance(sampler, RowsSampler)
+    assert sampler.total == 4
+
+
+def test_grid_needs_a_space_that_can_be_listed() -> None:
+    with pytest.raises(InvalidSearch, match="a grid over this space"):
+        sampler_for("grid", Ablation.of({"a": ["b"]}, print), directions=MIN)
+
+
+def test_a_sampler_of_optuna_stays_as_it_is() -> None:
+    own = RandomSampler()
+    assert sampler_for(own, MIXED, directions=MIN) is own
+
+
+def test_the_options_of_an_evolution_reach_it() -> None:
+    sampler = sampler_for(
+        "de", MIXED, directions=MIN, population=10, generations=4, synchronous=True, mutation=0.5
+    )
+    assert isinstance(sampler, DifferentialEvolutionSampler)
+    assert sampler.total == 50
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "grid", RandomSampler()])
+def test_an_option_that_a_sampler_does_not_have_is_refused(sampler: Any) -> None:
+    with pytest.raises(InvalidSearch, match=r"the option 'generations' of the sampler .*: it has none"):
+        sampler_for(sampler, MIXED, directions=MIN, generations=3)
+
+
+def test_an_unknown_sampler_is_refused_with_a_near_one() -> None:
+    with pytest.raises(InvalidSearch, match=r"did you mean 'random'. There are tpe, random, grid"):
+        sampler_for("randon", MIXED, directions=MIN)
+
+
+@pytest.mark.parametrize("name", ["cmaes", "de"])
+def test_a_sampler_of_one_objective_refuses_several(name: str) -> None:
+    with pytest.raises(InvalidSearch, match="several objectives"):
+        sampler_for(name, MIXED, directions=[Direction.MIN, Direction.MAX])
+
+
+@pytest.mark.parametrize(("name", "package"), [("gp", "torch"), ("cmaes", "cmaes"), ("qmc", "scipy")])
+def test_a_missing_package_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samplers, "find_spec", lambda wanted: None if wanted == package else object())
+    with pytest.raises(MissingDependency, match=f"the sampler '{name}' needs the package '{package}'"):
+        sampler_for(name, MIXED, directions=MIN)
+
+
+def test_cmaes_needs_a_number_to_search() -> None:
+    with pytest.raises(InvalidSearch, match="without a range of numbers"):
+        sampler_for("cmaes", Space.of({"kind": ["a", "b"]}, lists=Lists.BOUNDS), directions=MIN)
+
+
+def test_cmaes_takes_a_single_range() -> None:
+    space = Space.of({"x": Range(0.0, 1.0)}, lists=Lists.BOUNDS)
+    run(space, sampler_for("cmaes", space, seed=0, directions=MIN), 8, 1)
+
+
+@pytest.mark.parametrize("name", ["tpe", "random", "gp", "qmc", "nsga2"])
+def test_others_take_several_objectives(name: str) -> None:
+    sampler = sampler_for(name, MIXED, seed=0, directions=[Direction.MIN, Direction.MAX])
+    study = optuna.create_study(sampler=sampler, directions=["minimize", "maximize"])
+    trial = study.ask()
+    MIXED.suggest(trial)
+    study.tell(trial, [0.0, 1.0])
