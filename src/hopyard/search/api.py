@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from hopyard.errors import BadArguments, InvalidSearch
-from hopyard.search.ablation import Ablation
+from hopyard.search.ablation_space import Ablation
 from hopyard.search.backends import slot_backend
 from hopyard.search.cluster_slots import ClusterSlotBackend
 from hopyard.search.earlier import await_its_driver, earlier_study

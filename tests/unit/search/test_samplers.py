@@ -9,7 +9,7 @@ from optuna.samplers import RandomSampler, TPESampler
 
 from hopyard.errors import InvalidSearch, MissingDependency
 from hopyard.search import samplers
-from hopyard.search.ablation import Ablation
+from hopyard.search.ablation_space import Ablation
 from hopyard.search.evolution_sampler import DifferentialEvolutionSampler
 from hopyard.search.parameters import Choice, Range
 from hopyard.search.reading import Lists

@@ -4,7 +4,7 @@ import optuna
 import pytest
 
 from hopyard.errors import BadArguments, InvalidSearch, InvalidSpace
-from hopyard.search.ablation import Ablation
+from hopyard.search.ablation_space import Ablation
 from hopyard.search.rows import RowsSampler
 
 pytestmark = pytest.mark.unit
