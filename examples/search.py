@@ -27,7 +27,7 @@ def main() -> None:
             trials=40,
             metric="loss",
             direction="min",
-            pruner="asha",
+            pruner="median",
             seed=1,
             spark=spark,
         )

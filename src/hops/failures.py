@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from hopyard.cluster.outcome import failure
-from hopyard.errors import NodeFailed
+from hopyard.errors import NodeFailed, PathNotFound
 from hopyard.store import Project
-from hopyard.tracking import NodeState, RunId, RunReader, TrialState
+from hopyard.tracking import RunId, RunReader, TrialRecord, TrialState, run_paths
+from hopyard.tracking.codec import decode
 
 if TYPE_CHECKING:
     from hopyard.search.study import Study
-    from hopyard.tracking import TrialRecord
 
 LOG = logging.getLogger(__name__)
+TAIL_LINES = 30
 
 
 def raise_failed(study: Study, *, most: int) -> None:
@@ -27,7 +27,12 @@ def raise_failed(study: Study, *, most: int) -> None:
     if not failed:
         return
     if len(failed) > most:
-        raise _error(study, failed)
+        error = _error(study, failed[0])
+        error.add_note(
+            f"This is trial {failed[0].number} ({failed[0].folder}), of {len(failed)} that failed; "
+            f"the other {len(study.trials) - len(failed)} are in {study.logdir}."
+        )
+        raise error
     LOG.warning(
         "%d of %d trials of %s failed, the first one: %s",
         len(failed),
@@ -37,13 +42,17 @@ def raise_failed(study: Study, *, most: int) -> None:
     )
 
 
-def _error(study: Study, failed: list[TrialRecord]) -> NodeFailed:
-    first = failed[0]
-    reader = RunReader(Project.open(), RunId.parse(f"{study.run_id}/{first.folder}"))
-    ends = [end for end in reader.outcomes() if end.state is not NodeState.FINISHED]
-    error = failure(ends[0]) if ends else NodeFailed(0, "chief", first.host, first.error or "", "", ())
-    error.add_note(
-        f"This is trial {first.number} ({first.folder}), of {len(failed)} that failed; "
-        f"{len(study.trials) - len(failed)} others are in {study.logdir}."
-    )
-    return error
+def _error(study: Study, trial: TrialRecord) -> NodeFailed:
+    project, run_id = Project.open(), RunId.parse(f"{study.run_id}/{trial.folder}")
+    trace = _traceback(project, run_id)
+    tail = tuple(RunReader(project, run_id).log(tail=TAIL_LINES))
+    return NodeFailed(0, "chief", trial.host, trial.error or "", trace, tail)
+
+
+def _traceback(project: Project, run_id: RunId) -> str:
+    """Returns the traceback of a trial; a trial whose executor was lost has left none."""
+    path = run_paths(project, run_id).trial_record
+    try:
+        return decode(TrialRecord, project.read(path), path).traceback or ""
+    except PathNotFound:
+        return ""

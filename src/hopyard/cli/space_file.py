@@ -54,7 +54,7 @@ def from_yaml(setting: str, text: str) -> object:
     Raises:
         InvalidSetting: It spells none.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     loader: Any = type("SpaceLoader", (yaml.SafeLoader,), {})
     loader.add_implicit_resolver(FLOAT, EXPONENT, list("-+.0123456789"))

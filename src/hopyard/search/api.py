@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -19,7 +20,7 @@ from hopyard.search.rows import RowsSampler
 from hopyard.search.runner import StudyPlan, StudyRunner
 from hopyard.search.samplers import sampler_for
 from hopyard.search.space import SearchSpace, Space
-from hopyard.search.study import Study
+from hopyard.search.study import Study, study_record
 from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_result import Wanted
 from hopyard.store import Project
@@ -183,7 +184,7 @@ def run_search(
         name=name,
         kind=options.get("kind", "search"),
         description=options.get("description", ""),
-        earlier=_earlier(project, name, options),
+        earlier=_earlier(project, name, space, options),
         tensorboard=options.get("tensorboard", False),
         progress=options.get("progress"),
     )
@@ -205,12 +206,25 @@ def _cluster_options(spec: SearchSpec, project: Project, options: SearchOptions)
     }
 
 
-def _earlier(project: Project, name: str, options: SearchOptions) -> RunRecord | None:
-    """Returns the study to go on with, if that was asked for and there is one."""
-    if not options.get("resume", False):
+def _earlier(
+    project: Project, name: str, space: SearchSpace, options: SearchOptions
+) -> RunRecord | None:
+    """Returns the study to go on with, if that was asked for and there is one.
+
+    Raises:
+        InvalidSearch: It has another space.
+        StudyBusy: Another driver is at it.
+    """
+    record = earlier_study(project, name) if options.get("resume", False) else None
+    if record is None:
         return None
-    record = earlier_study(project, name)
-    return None if record is None else await_its_driver(project, record)
+    known = study_record(project, record.id)
+    if known is not None and json.loads(json.dumps(known.space)) != json.loads(json.dumps(space.to_json())):
+        raise InvalidSearch(
+            f"another space than the study {record.id} that it resumes",
+            f"give it another name, or the space that it had: {json.dumps(known.space)}",
+        )
+    return await_its_driver(project, record)
 
 
 def _bounded(spec: SearchSpec, sampler: BaseSampler) -> SearchSpec:

@@ -166,6 +166,8 @@ class Desk:
         """
         if life in self._replaced:
             return Instruction(leave=REPLACED)
+        if life not in self._slots and self._leave is None and self._is_alive(number, now):
+            return Instruction(again=QUIET_SECONDS / 4)  # Spark has started a slow task a second time
         slot = self._slots.get(life) or self._admit(number, life, host)
         slot.heard = now
         if ended is not None:
@@ -194,6 +196,11 @@ class Desk:
     def leave(self, life: str) -> None:
         """Takes note that a slot has ended; if it had a trial, another slot gets it."""
         self._lose(life)
+
+    def _is_alive(self, number: int, now: float) -> bool:
+        return any(
+            slot.number == number and now - slot.heard <= QUIET_SECONDS for slot in self._slots.values()
+        )
 
     def _admit(self, number: int, life: str, host: str) -> SlotState:
         """Lets a slot in that is new, or was taken for lost; an earlier start of the same slot is gone then."""

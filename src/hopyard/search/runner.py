@@ -183,6 +183,8 @@ class StudyRunner:
                 directions=[OPTUNA_DIRECTIONS[direction] for direction in plan.spec.directions],
                 load_if_exists=True,
             )
+        if plan.earlier is not None:
+            plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
         self._ledger = Ledger(self._study, plan.space, metric=plan.spec.objectives[0])
         waiting = [trial for trial in self._ledger.unfinished() if not self._has_ended(trial)]
         desk = Desk(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())

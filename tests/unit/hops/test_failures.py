@@ -30,7 +30,7 @@ def test_the_first_failure_is_raised_with_its_traceback_and_output(study: Study)
     assert "in fail_above_one" in caught.value.trace
     assert "x is 2" in caught.value.tail
     assert caught.value.__notes__ == [
-        f"This is trial 1 (x=2), of 2 that failed; 1 others are in {study.logdir}."
+        f"This is trial 1 (x=2), of 2 that failed; the other 1 are in {study.logdir}."
     ]
 
 

@@ -133,11 +133,24 @@ def test_a_slot_that_was_taken_for_lost_is_not_heard_once_another_one_has_its_tr
 def test_a_slot_that_spark_started_again_takes_the_place_of_its_earlier_start() -> None:
     office = Office(trials=3)
     office.next(0)
+    office.now += QUIET_SECONDS + 0.1
     again = office.next(0, life="later").trial
     assert again is not None
     assert (again.number, again.attempt) == (0, 1)
     assert office.next(0).leave is not None
     assert office.desk.beat("life-0", Sign(), now=1.0) is not None
+
+
+def test_a_second_start_waits_while_the_first_one_is_alive() -> None:
+    office = Office(trials=3)
+    office.next(0)
+    office.pass_time(QUIET_SECONDS, 0)
+    waiting = office.next(0, life="speculative")
+    assert waiting.trial is None
+    assert waiting.again > 0
+    assert office.number(0, ended(0)) == 1
+    office.desk.stop(DONE)
+    assert office.next(0, life="speculative").leave == DONE
 
 
 def test_a_lost_task_of_spark_makes_silence_suspicious_after_seconds() -> None:
