@@ -17,7 +17,6 @@ from hopyard.cli.demo import QUICK_START, Where
 from hopyard.cli.function_file import load_function
 from hopyard.cli.settings import Settings
 from hopyard.cli.space_file import read_space
-from hopyard.cli.studies import study_of
 from hopyard.cli.trials import ORDER, shown_params, shown_values
 from hopyard.cli.wording import duration
 from hopyard.errors import MissingDependency
@@ -142,13 +141,15 @@ def show(study: Study, project: Project, settings: Settings) -> None:
     Raises:
         Exit: No trial ended well.
     """
+    from hopyard.tracking import RunId, study_record
+
     counts = Counter(trial.state.value for trial in study.trials)
     parts = ", ".join(f"{counts[state]} {state.lower()}" for state in ORDER if counts[state])
     console.line(f"{len(study.trials)} trials: {parts or 'none'}")
     if not counts["FINISHED"] and not counts["PRUNED"]:
         console.error(f"no trial ended well; why: {settings.command('trials', study.run_id, '--failed')}")
         raise typer.Exit(1)
-    record = study_of(project, study.run_id)
+    record = study_record(project, RunId.parse(study.run_id))
     best = best_of(study)
     for trial in best[:MOST_BEST]:
         values = shown_values(trial, record.objectives if record else ())

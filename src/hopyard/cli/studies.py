@@ -18,7 +18,7 @@ from hopyard.cli.wording import number
 
 if TYPE_CHECKING:
     from hopyard.store import Project
-    from hopyard.tracking import RunId, RunRecord, StudyRecord
+    from hopyard.tracking import RunRecord, StudyRecord
 
 HEADINGS = ("STUDY", "NAME", "STATE", "TRIALS", "BEST", "STARTED", "DURATION")
 UNDER_WAY = ("WAITING", "RUNNING")
@@ -57,11 +57,12 @@ def studies(
 def studies_among(project: Project, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, StudyRecord]]:
     """Yields those runs that are studies, in their order, reading no further ahead than a few."""
     from hopyard.errors import CorruptRecord
+    from hopyard.tracking import study_record
 
     with ThreadPoolExecutor(THREADS) as pool:
         for first in range(0, len(runs), AT_ONCE):
             some = runs[first : first + AT_ONCE]
-            for run, found in [(run, pool.submit(study_of, project, run.id)) for run in some]:
+            for run, found in [(run, pool.submit(study_record, project, run.id)) for run in some]:
                 try:
                     study = found.result()
                 except CorruptRecord as error:
@@ -69,24 +70,6 @@ def studies_among(project: Project, runs: Sequence[RunRecord]) -> Iterator[tuple
                     continue
                 if study is not None:
                     yield run, study
-
-
-def study_of(project: Project, run_id: RunId | str) -> StudyRecord | None:
-    """Returns what a run's study looks for and how far it is; None if the run is no study.
-
-    Raises:
-        CorruptRecord: It cannot be understood.
-    """
-    # not by way of hopyard.search, which loads Optuna: a list of studies is there at once
-    from hopyard.errors import PathNotFound
-    from hopyard.tracking import RunId, StudyRecord, run_paths
-    from hopyard.tracking.codec import decode
-
-    path = run_paths(project, RunId.parse(run_id) if isinstance(run_id, str) else run_id).study
-    try:
-        return decode(StudyRecord, project.read(path), path)
-    except PathNotFound:
-        return None
 
 
 def row(run: RunRecord, study: StudyRecord, *, now: float) -> tuple[str, ...]:

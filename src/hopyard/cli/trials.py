@@ -17,7 +17,6 @@ from hopyard.cli import console
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
-from hopyard.cli.studies import studies_among, study_of
 from hopyard.cli.wording import duration, number
 
 if TYPE_CHECKING:
@@ -67,11 +66,13 @@ def trials(
     ] = None,
 ) -> None:
     """List the trials of a study."""
+    from hopyard.tracking import study_record
+
     settings = Settings.of(context)
     project = settings.open_project()
     with console.busy("Reading the study"):
         run = find_study(project, study, settings)
-        record = study_of(project, run.id)
+        record = study_record(project, run.id)
     assert record is not None
     if journal is not None:
         write_journal(project, run.id, journal)
@@ -96,16 +97,16 @@ def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
         AmbiguousRun: Several do.
         BadParameter: It is a run, but no study.
     """
-    from hopyard.tracking import find_run, list_runs
+    from hopyard.tracking import find_run, newest_study, study_record
 
     others = f"`{settings.command('studies')}` lists the studies"
     if text == LAST:
-        newest = next(studies_among(project, list_runs(project).runs), None)
+        newest = newest_study(project)
         if newest is None:
             raise typer.BadParameter(f"there are no studies yet in {project.path}", param_hint="STUDY")
-        return newest[0]
+        return newest
     run = find_run(project, text).record()
-    if study_of(project, run.id) is None:
+    if study_record(project, run.id) is None:
         raise typer.BadParameter(f"run {run.id} is no study; {others}", param_hint="STUDY")
     return run
 

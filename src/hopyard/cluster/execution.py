@@ -30,7 +30,7 @@ class Failure:
         """Returns an account of an exception, without the frames that led to the user's function."""
         frames = traceback.TracebackException.from_exception(error)
         package = Path(__file__).parents[1]
-        ours = (str(package / "cluster"), str(package / "training"))
+        ours = tuple(str(package / name) for name in ("cluster", "search", "training"))
         theirs = [frame for frame in frames.stack if not frame.filename.startswith(ours)]
         frames.stack = traceback.StackSummary.from_list(theirs)
         text = "".join(frames.format())

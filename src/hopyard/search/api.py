@@ -11,7 +11,7 @@ from hopyard.errors import BadArguments, InvalidSearch
 from hopyard.search.ablation_space import Ablation
 from hopyard.search.backends import slot_backend
 from hopyard.search.cluster_slots import ClusterSlotBackend
-from hopyard.search.earlier import await_its_driver, earlier_study
+from hopyard.search.earlier import await_its_driver
 from hopyard.search.options import SearchOptions, SearchSpec
 from hopyard.search.own_sampler import OwnSampler
 from hopyard.search.pruners import pruner_for
@@ -20,10 +20,11 @@ from hopyard.search.rows import RowsSampler
 from hopyard.search.runner import StudyPlan, StudyRunner
 from hopyard.search.samplers import sampler_for
 from hopyard.search.space import SearchSpace, Space
-from hopyard.search.study import Study, study_record
+from hopyard.search.study import Study
 from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_result import Wanted
 from hopyard.store import Project
+from hopyard.tracking import newest_study, study_record
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -206,16 +207,14 @@ def _cluster_options(spec: SearchSpec, project: Project, options: SearchOptions)
     }
 
 
-def _earlier(
-    project: Project, name: str, space: SearchSpace, options: SearchOptions
-) -> RunRecord | None:
+def _earlier(project: Project, name: str, space: SearchSpace, options: SearchOptions) -> RunRecord | None:
     """Returns the study to go on with, if that was asked for and there is one.
 
     Raises:
         InvalidSearch: It has another space.
         StudyBusy: Another driver is at it.
     """
-    record = earlier_study(project, name) if options.get("resume", False) else None
+    record = newest_study(project, name) if options.get("resume", False) else None
     if record is None:
         return None
     known = study_record(project, record.id)

@@ -205,7 +205,13 @@ class ClusterSlot:
         return record
 
     def _beat(self, step: int | None, metrics: Mapping[str, float]) -> str | None:
-        sign: dict[str, Any] = {"step": step, "metrics": dict(metrics), "idle_seconds": 0.0, "lines": [], "notes": {}}
+        sign: dict[str, Any] = {
+            "step": step,
+            "metrics": dict(metrics),
+            "idle_seconds": 0.0,
+            "lines": [],
+            "notes": {},
+        }
         stop = self._call(HEARTBEAT, rank=self._number, **sign)["stop"]
         return None if stop is None else str(stop)
 

@@ -1,4 +1,4 @@
-"""The study that an earlier driver left: which one is meant, and whether that driver is gone."""
+"""The study that an earlier driver left: whether that driver is gone."""
 
 from __future__ import annotations
 
@@ -9,18 +9,10 @@ from collections.abc import Callable
 
 from hopyard.errors import StudyBusy
 from hopyard.store import Project
-from hopyard.tracking import RunReader, RunRecord, RunState, list_runs, run_paths
+from hopyard.tracking import RunReader, RunRecord, RunState
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
-
-
-def earlier_study(project: Project, name: str) -> RunRecord | None:
-    """Returns the newest study of a name; None if there is none."""
-    for record in list_runs(project).runs:
-        if record.name == name and project.exists(run_paths(project, record.id).study):
-            return record
-    return None
 
 
 def await_its_driver(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hopyard.search.space import SearchSpace
 
 LOG = logging.getLogger(__name__)
-FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT = (
+FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT, TIMES = (
     "folder",
     "host",
     "error",
@@ -29,6 +29,7 @@ FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT = (
     "result",
     "no_value",
     "attempt",
+    "times",
 )
 _STATES = {
     OptunaState.WAITING: TrialState.WAITING,
@@ -56,6 +57,7 @@ class Ledger:
         self._asked = len(trials)
         self._folders = {str(trial.user_attrs.get(FOLDER, "")) for trial in trials}
         self._running: dict[int, optuna.Trial] = {}
+        self._reported: dict[int, int] = {}  # the last step, by the number of the trial
         self._is_warned = False
         self._best: FrozenTrial | None = None
         self._ends: Counter[TrialState] = Counter()
@@ -89,6 +91,8 @@ class Ledger:
         """Returns the trials that were under way when the study was left; they are to be run again."""
         states = (OptunaState.RUNNING, OptunaState.WAITING)
         trials = self._study.get_trials(deepcopy=False, states=states)
+        for trial in trials:
+            self._reported[trial.number] = max(trial.intermediate_values, default=-1)
         return [self._assign(optuna.Trial(self._study, trial._trial_id), again=True) for trial in trials]  # noqa: SLF001  Optuna's own way to take a trial up again
 
     def report(self, number: int, points: Sequence[Point]) -> bool:
@@ -96,16 +100,20 @@ class Ledger:
         trial = self._running[number]
         if len(self._study.directions) > 1:
             return False  # what is hopeless is told by one objective only
-        judged = [
-            (step, value) for step, metrics in points if (value := self._objective(metrics)) is not None
-        ]
-        for step, value in judged:
-            trial.report(value, step)
-        return bool(judged) and trial.should_prune()
+        is_new = False
+        for step, metrics in points:
+            value = self._objective(metrics)
+            # a trial that runs again says again what is known, up to where it was
+            if value is not None and step > self._reported.get(number, -1):
+                self._reported[number] = step
+                trial.report(value, step)
+                is_new = True
+        return is_new and trial.should_prune()
 
     def tell(self, record: TrialRecord) -> None:
         """Takes what came of a trial."""
         trial = self._running.pop(record.number)
+        self._reported.pop(record.number, None)
         for name, value in _attributes(record).items():
             trial.set_user_attr(name, value)
         if record.state is TrialState.FINISHED and record.values:
@@ -168,7 +176,9 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
     has_value = trial.state is OptunaState.COMPLETE or (
         trial.state is OptunaState.PRUNED and not attributes.get(NO_VALUE) and trial.values is not None
     )
-    started, ended = trial.datetime_start, trial.datetime_complete
+    started, ended = attributes.get(TIMES) or (
+        None if time is None else time.timestamp() for time in (trial.datetime_start, trial.datetime_complete)
+    )
     return TrialRecord(
         number=trial.number,
         params=dict(trial.params),
@@ -178,8 +188,8 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
         folder=attributes.get(FOLDER, ""),
         attempt=attributes.get(ATTEMPT, 0),
         host=attributes.get(HOST, ""),
-        started=None if started is None else started.timestamp(),
-        ended=None if ended is None else ended.timestamp(),
+        started=started,
+        ended=ended,
         error_type=attributes.get(ERROR_TYPE),
         error=attributes.get(ERROR),
     )
@@ -197,6 +207,7 @@ def _attributes(record: TrialRecord) -> dict[str, Any]:
         ERROR: record.error,
         ERROR_TYPE: record.error_type,
         ATTEMPT: record.attempt,
+        TIMES: [record.started, record.ended] if record.started and record.ended else None,
         NO_VALUE: record.state is TrialState.FINISHED and not record.values,
     }
     return {name: value for name, value in told.items() if value}

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import optuna
 from optuna.storages import JournalStorage
 
-from hopyard.errors import InvalidSearch, NothingFound, PathNotFound, RunNotFound
+from hopyard.errors import InvalidSearch, NothingFound
 from hopyard.search.ledger import record_of
 from hopyard.search.optuna_journal import JournalBackend
 from hopyard.store import Project, read_journal
-from hopyard.tracking import RunId, StudyRecord, TrialRecord, find_run, run_paths
-from hopyard.tracking.codec import decode
+from hopyard.tracking import RunId, TrialRecord, find_study, run_paths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +38,7 @@ class Study:
         """Returns a study of the project, as far as it has got; it may still be under way.
 
         Args:
-            what: Its name, its run id or the end of that; ``last`` for the newest run.
+            what: Its name, its run id or the end of that; ``last`` for the newest study.
             project: Where to look; `Project.open` with its defaults if not given.
 
         Raises:
@@ -47,10 +46,7 @@ class Study:
             AmbiguousRun: Several runs answer to it.
         """
         project = project or Project.open()
-        run_id = find_run(project, what).id
-        record = study_record(project, run_id)
-        if record is None:
-            raise RunNotFound(what, project.path)
+        run_id = find_study(project, what)
         lines = read_journal(project, run_paths(project, run_id).study_journal)
         storage = JournalStorage(JournalBackend(lines))
         return cls(project, run_id, optuna.load_study(study_name=str(run_id), storage=storage))
@@ -122,12 +118,3 @@ class Study:
     def trials_dataframe(self) -> pd.DataFrame:
         """Returns all trials as a pandas DataFrame, with Optuna's columns."""
         return self._study.trials_dataframe()
-
-
-def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
-    """Returns what a run's study looks for and how far it is; None if the run is no study."""
-    path = run_paths(project, run_id).study
-    try:
-        return decode(StudyRecord, project.read(path), path)
-    except PathNotFound:
-        return None

@@ -9,6 +9,7 @@ from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
+from hopyard.tracking.studies import find_study, newest_study, study_record
 from hopyard.tracking.writer import RunWriter
 
 __all__ = [
@@ -29,6 +30,9 @@ __all__ = [
     "TrialRecord",
     "TrialState",
     "find_run",
+    "find_study",
     "list_runs",
+    "newest_study",
     "run_paths",
+    "study_record",
 ]
