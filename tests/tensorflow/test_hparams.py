@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from hopyard.store import Project
 from hopyard.tensorboard import TensorBoardServer
-from hopyard.tensorboard.hparams import Interval, StudyEvents
+from hopyard.tensorboard.hparams import EventFile, Interval, StudyEvents
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.tensorflow  # TensorBoard loads TensorFlow where there is one
@@ -27,17 +28,23 @@ BEST, FAILED, RUNNING = "generation.0/best", "generation.0/failed", "generation.
 ALL = ["STATUS_UNKNOWN", "STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_RUNNING"]
 
 
+def store(folder: Path, events: EventFile) -> None:
+    """Puts a file in place as a project does: whole, and instead of the one before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "new").write_bytes(events.data)
+    (folder / "new").replace(folder / events.name)
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
-    STUDY.write(folder, created=100.0)
-    best = STUDY.begin(folder / BEST, params={"lr": 0.01, "units": 32, "dropout": 0.5}, started=101.0)
-    best.end({"loss": 0.5, "accuracy": 0.75}, ok=True, ended=102.0)
-    failed = STUDY.begin(folder / FAILED, params={"lr": 0.1, "units": 16, "dropout": None}, started=101.0)
-    failed.end({"loss": math.nan}, ok=False, ended=103.0)
-    STUDY.begin(
-        folder / RUNNING, params={"lr": 0.02, "units": 16, "dropout": None}, started=104.0, name="running"
-    )
+    store(folder, STUDY.columns(created=100.0))
+    best = STUDY.begin(params={"lr": 0.01, "units": 32, "dropout": 0.5}, started=101.0)
+    store(folder / BEST, best.end({"loss": 0.5, "accuracy": 0.75}, ok=True, ended=102.0))
+    failed = STUDY.begin(params={"lr": 0.1, "units": 16, "dropout": None}, started=101.0)
+    store(folder / FAILED, failed.end({"loss": math.nan}, ok=False, ended=103.0))
+    running = STUDY.begin(params={"lr": 0.02, "units": 16, "dropout": None}, started=104.0, name="running")
+    store(folder / RUNNING, running)
     return folder
 
 
@@ -128,11 +135,13 @@ def test_a_curve_that_the_function_wrote_stays_whole(server: TensorBoardServer, 
 def test_a_trial_that_ends_while_it_is_watched_gets_its_values(
     tmp_path: Path, events: Events, scalars: Scalars
 ) -> None:
-    trial = STUDY.begin(tmp_path / "1", params={"lr": 0.01}, started=101.0)
-    (tmp_path / "1/events.out.tfevents.0000000102.host.1.0").write_bytes(events([1.0]))
-    with TensorBoardServer(str(tmp_path), refresh_seconds=0.2) as server:
+    project = Project.open(str(tmp_path), "p")  # a project replaces files that grow
+    trial = STUDY.begin(params={"lr": 0.01}, started=101.0)
+    project.put(f"study/1/{trial.name}", trial.data)
+    project.put("study/1/events.out.tfevents.0000000102.host.1.0", events([1.0]))
+    with TensorBoardServer(project.url("study"), refresh_seconds=0.2) as server:
         scalars(server.url, "1", 1)
-        trial.end({"loss": 0.5}, ok=True, ended=103.0)
+        project.put(f"study/1/{trial.name}", trial.end({"loss": 0.5}, ok=True, ended=103.0).data)
         question = {"allowedStatuses": ["STATUS_SUCCESS"], "sliceSize": 10}
         wait_until(
             lambda: bool(ask(server, "session_groups", **question).get("sessionGroups")),

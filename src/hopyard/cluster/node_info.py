@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 VARIABLE = "HOPYARD_NODE"
@@ -54,7 +54,7 @@ class NodeInfo:
 
     def to_env(self) -> dict[str, str]:
         """Returns the environment variables from which `from_env` restores this."""
-        return {VARIABLE: json.dumps(asdict(self))}
+        return {VARIABLE: json.dumps({field.name: getattr(self, field.name) for field in fields(self)})}
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self | None:

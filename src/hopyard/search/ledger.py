@@ -127,7 +127,8 @@ class Ledger:
     def _assign(self, trial: optuna.Trial, *, again: bool = False) -> Assignment:
         self._space.suggest(trial)
         params = trial.params
-        folder = str(trial.user_attrs.get(FOLDER, "")) or self._folder(trial, params)
+        known = str(trial.user_attrs.get(FOLDER, "")) if again else ""  # Optuna copies them for whoever looks
+        folder = known or self._folder(trial, params)
         self._running[trial.number] = trial
         self._asked = max(self._asked, trial.number + 1)
         return Assignment.of(

@@ -16,7 +16,6 @@ from optuna.study import StudyDirection
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import driver_search_path
 from hopyard.errors import JournalTaken, PathNotFound, StudyBusy, StudyFailed
-from hopyard.scratch import scratch_folder
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
 from hopyard.search.ledger import FOLDER, Ledger
@@ -206,10 +205,8 @@ class StudyRunner:
         """Writes the columns of TensorBoard's table of trials, where TensorBoard is installed."""
         if not is_installed():
             return
-        with scratch_folder("study") as scratch:
-            self._events.write(scratch / "events", created=self._run.record.started)
-            for file in (scratch / "events").iterdir():
-                self._plan.project.put(f"{self._paths.folder}/{file.name}", file.read_bytes())
+        columns = self._events.columns(created=self._run.record.started)
+        self._plan.project.put(f"{self._paths.folder}/{columns.name}", columns.data)
 
     def _carry(self) -> None:
         slots = self._plan.backend.start(self._orders(), self._plan.parallel, self._service)

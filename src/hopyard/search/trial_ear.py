@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hopyard.cluster.channel import GO_ON, JUDGE, STOP, Reading, parse
 from hopyard.errors import BadMessage
-from hopyard.search.trial_order import ENDED
+from hopyard.search.trial_order import BEGUN, ENDED
 from hopyard.search.trial_output import TrialOutput
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class TrialEar:
         self._clock = clock
         self._points: list[tuple[int, dict[str, float]]] = []
         self._told = float("-inf")
-        self.has_ended = False
+        self.has_begun = self.has_ended = False
         self.is_hopeless = False
 
     @property
@@ -76,6 +76,8 @@ class TrialEar:
         if isinstance(message, Reading):
             self._listener.message(line)
             self._collect(message)
+        elif message.note == BEGUN:
+            self.has_begun = True
         elif message.note == ENDED:
             self.has_ended = True
         elif message.note == JUDGE:

@@ -9,24 +9,20 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import json
-import logging
 import os
 import pickle
 import sys
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from hopyard.cluster.channel import Note
 from hopyard.cluster.execution import Failure
 from hopyard.cluster.gpu_memory import prepare
-from hopyard.environment import environment
 from hopyard.errors import BadResult
+from hopyard.search.surroundings import Surroundings
 from hopyard.search.trial_call import TrialCall
-from hopyard.search.trial_order import ENDED, ORDERS, PAYLOAD_FILE, Ending, TrialOrder
+from hopyard.search.trial_order import BEGUN, ENDED, ORDERS, PAYLOAD_FILE, Ending, TrialOrder
 from hopyard.search.trial_result import read_result
 from hopyard.tracking import TrialState
 
@@ -39,10 +35,15 @@ def main(folder: Path) -> int:
     prepare(os.environ)
     payload = (folder / PAYLOAD_FILE).read_bytes()
     with open(int(os.environ.pop(ORDERS)), "rb") as orders:
+        home = Surroundings.here(folder)
         for line in orders:
             order = TrialOrder.from_json(json.loads(line))
-            with as_found(order.environment):
-                finish(order, run(payload, order))
+            Note(note=BEGUN, text="").send(home.variables)
+            with home.around(order.environment):
+                ending = run(payload, order)
+                if os.getpid() != home.pid:  # the function forked, and returned in both processes
+                    os._exit(0)
+                finish(order, ending, home)
     return 0
 
 
@@ -58,7 +59,8 @@ def run(payload: bytes, order: TrialOrder) -> Ending:
         if type(error).__name__ in STOPPED:
             return Ending(state=TrialState.PRUNED)
         failure = Failure.of(error)
-        sys.stderr.write(failure.traceback)
+        with suppress(Exception):  # the function may have closed or replaced it
+            sys.stderr.write(failure.traceback)
         return Ending(
             state=TrialState.FAILED,
             error_type=failure.error_type,
@@ -68,54 +70,13 @@ def run(payload: bytes, order: TrialOrder) -> Ending:
     return Ending(state=TrialState.FINISHED, values=result.values, result=result.result)
 
 
-def finish(order: TrialOrder, ending: Ending) -> None:
+def finish(order: TrialOrder, ending: Ending, home: Surroundings) -> None:
     """Tells the end of a trial, behind all that it has printed."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    home.flush()
     ctypes.pythonapi.fflush(None)  # what native code has printed
-    replace(ending, left=what_is_left()).write(Path(order.folder))
+    replace(ending, left=home.left()).write(Path(order.folder))
     os.write(1, f"\n{order.token}\n".encode())
-    Note(note=ENDED, text="").send(os.environ)
-
-
-def what_is_left() -> str:
-    """Returns what a trial leaves running, in words; nothing if its process can be used again."""
-    threads = [thread.name for thread in threading.enumerate() if not thread.daemon]
-    if len(threads) > 1:
-        return f"threads ({', '.join(threads[1:])})"
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return ""
-    return "processes"
-
-
-@contextmanager
-def as_found(variables: Mapping[str, str]) -> Iterator[None]:
-    """Gives a trial its environment, and makes the process afterwards what it was before."""
-    folder = os.getcwd()
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    before = dict(os.environ)
-    try:
-        with environment(variables):
-            tempfile.tempdir = None
-            yield
-    finally:
-        os.chdir(folder)
-        for name in os.environ.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        _forget_models()
-
-
-def _forget_models() -> None:
-    """Lets Keras drop what it keeps of the models of a trial, which else grows from trial to trial."""
-    keras = sys.modules.get("keras")
-    if keras is not None:
-        keras.backend.clear_session()
+    Note(note=ENDED, text="").send(home.variables)
 
 
 if __name__ == "__main__":

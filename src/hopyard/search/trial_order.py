@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hopyard.tracking.jsonvalue import Json
 
 ORDERS = "HOPYARD_ORDERS"
-ENDED = "ended"
+BEGUN, ENDED = "begun", "ended"
 PAYLOAD_FILE = "payload.pickle"
 ENDING_FILE = "ending.json"
 
@@ -68,7 +68,7 @@ class Ending:
         error_type: Class name of what went wrong.
         error: What went wrong, in a sentence.
         traceback: The user's traceback.
-        left: What the trial left running in its process, in words; empty if nothing.
+        left: What the trial left in its process that spoils it for another, in words; empty if nothing.
     """
 
     state: TrialState
@@ -82,6 +82,7 @@ class Ending:
     def write(self, folder: Path) -> None:
         """Leaves the ending in a folder, whole or not at all."""
         fields = {**asdict(self), "state": self.state.value}
+        folder.mkdir(exist_ok=True)  # the function may have removed it
         temporary = folder / f"{ENDING_FILE}.tmp"
         temporary.write_text(json.dumps(fields), "utf-8")
         os.replace(temporary, folder / ENDING_FILE)

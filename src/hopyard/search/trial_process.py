@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from hopyard.search.trial_order import ORDERS, Ending, TrialOrder
 from hopyard.tracking import TrialState
 
 DIED = "ProcessDied"
+START_SECONDS = 120.0
 MARK_SECONDS = 5.0
 
 
@@ -47,22 +48,19 @@ class TrialProcess:
         Args:
             order: The trial.
             ear: Hears what it prints and reports.
-            seconds: How long it may take; None for no limit.
+            seconds: How long it may take once it has begun; None for no limit.
         """
-        child = self._ready()
-        if child is None:
-            return None
         self._ear = ear
-        line = json.dumps(order.to_json()).encode() + b"\n"
-        try:
-            self._send(line)
-        except BrokenPipeError:  # it died after the trial before, which is nobody's fault
+        child = self._ready()
+        ended = None if child is None else self._begin(child, order, ear)
+        if ended is not None and not ear.has_begun:  # it died of what the trial before has left
             self.close()
             child = self._ready()
-            if child is None:
-                return None
-            self._send(line)
-        ended = child.wait(seconds, until=ear.listen)
+            ended = None if child is None else self._begin(child, order, ear)
+        if child is None:
+            return None
+        if ended is None and ear.has_begun and not ear.has_ended:
+            ended = child.wait(seconds, until=ear.listen)
         if ended is None and ear.has_ended and not ear.is_complete:
             ended = child.wait(MARK_SECONDS, until=lambda: ear.is_complete)
         return self._ending(order, ear, ended, seconds)
@@ -90,7 +88,7 @@ class TrialProcess:
         self, order: TrialOrder, ear: TrialEar, ended: Exit | None, seconds: float | None
     ) -> Ending | None:
         self._ear = None
-        told = Ending.read(Path(order.folder)) if ear.has_ended else None
+        told = Ending.read(Path(order.folder)) if ear.has_ended or ended is not None else None
         is_usable = told is not None and not told.left and ear.is_complete and ended is None
         if not is_usable:
             self.close()
@@ -99,6 +97,9 @@ class TrialProcess:
             return told
         if self._is_stopped:
             return None
+        if ended is None and not ear.has_begun:
+            error = f"its process did not start within {START_SECONDS:.0f} s"
+            return Ending(state=TrialState.FAILED, error_type=DIED, error=error)
         if ended is None:
             assert seconds is not None
             late = TrialTimeout(seconds)
@@ -134,11 +135,14 @@ class TrialProcess:
             self._resources = resources.pop_all()
         return child
 
-    def _send(self, line: bytes) -> None:
+    def _begin(self, child: Child, order: TrialOrder, ear: TrialEar) -> Exit | None:
+        """Gives a trial to the process; returns None once it has begun, or how the process ended before."""
         assert self._orders is not None
-        left = memoryview(line)
-        while left:
-            left = left[self._orders.write(left) :]
+        left = memoryview(json.dumps(order.to_json()).encode() + b"\n")
+        with suppress(BrokenPipeError):  # it has ended, which the wait tells
+            while left:
+                left = left[self._orders.write(left) :]
+        return child.wait(START_SECONDS, until=lambda: ear.has_begun)
 
     def _line(self, line: bytes) -> None:
         if self._ear is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hopyard.search.desk import Point
     from hopyard.search.slot import SlotOrders
     from hopyard.search.trial_process import TrialProcess
-    from hopyard.tensorboard.hparams import TrialEvents
+    from hopyard.tensorboard.hparams import EventFile
 
 ALONE = Plan.of(1)
 NOT_STORED = "FilesNotStored"
@@ -57,6 +57,8 @@ class TrialRun:
         self._slot = slot
         self._keeper: Keeper | None = None
         self._keeping = threading.Lock()
+        self._events: EventFile | None = None
+        self._is_shown = False
         self._task = NodeTask(
             node=ALONE.nodes[0],
             plan=ALONE,
@@ -68,6 +70,7 @@ class TrialRun:
             trial=assignment.number,
             is_judged=orders.is_judged,
         )
+        self._paths = run_paths(orders.project, self._task.run_id)
 
     def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool]) -> TrialRecord | None:
         """Returns what came of the trial, which is stored by then; None if it was stopped."""
@@ -78,8 +81,13 @@ class TrialRun:
     def do_chores(self) -> None:
         """Stores what is due; called now and then by another thread while the trial runs."""
         with self._keeping:
-            for chore in self._keeper.chores if self._keeper is not None else ():
+            if self._keeper is None:
+                return
+            for chore in self._keeper.chores:
                 chore.run_if_due()
+            if self._events is not None and not self._is_shown:
+                self._is_shown = True
+                self._show(self._events)
 
     def sign(self) -> Sign:
         """Returns what the driver is told of the trial while it runs."""
@@ -100,26 +108,18 @@ class TrialRun:
             token=uuid.uuid4().hex,
         )
         self._keeper = keeper = Keeper(self._task, place.logdir, checkpoints)
-        events = self._tell_tensorboard(place.logdir, started)
+        if self._orders.events is not None:
+            self._events = self._orders.events.begin(params=self._assignment.params, started=started)
         ear = TrialEar(order.token, keeper, judge=judge, answer=process.answer)
         ending = process.run(order, ear, self._orders.trial_seconds)
         if ending is None:
             return None
         if ending.left:
-            keeper.line(f"[hopyard] the trial left {ending.left} running: its process is replaced".encode())
+            keeper.line(f"[hopyard] the trial left {ending.left}: its process is replaced".encode())
         record = self._record(ending, started, is_hopeless=ear.is_hopeless)
-        if events is not None:
-            values = dict(zip(self._orders.objectives, record.values, strict=False))
-            events.end(values, ok=record.state is not TrialState.FAILED, ended=time.time())
         with self._keeping:
             self._keeper = None
             return self._store(keeper, record)
-
-    def _tell_tensorboard(self, logdir: Path, started: float) -> TrialEvents | None:
-        """Writes the trial's parameters for TensorBoard."""
-        if self._orders.events is None:
-            return None
-        return self._orders.events.begin(logdir, params=self._assignment.params, started=started)
 
     def _record(self, ending: Ending, started: float, *, is_hopeless: bool) -> TrialRecord:
         stopped = is_hopeless and ending.state is TrialState.FINISHED
@@ -153,14 +153,22 @@ class TrialRun:
         stored = keeper.close(outcome)
         if stored.state is NodeState.FAILED and record.state is not TrialState.FAILED:
             record = _not_stored(record, stored.message)
-        project, paths = self._orders.project, run_paths(self._orders.project, self._task.run_id)
         try:
+            if self._events is not None:
+                values = dict(zip(self._orders.objectives, record.values, strict=False))
+                ok = record.state is not TrialState.FAILED
+                events = self._events.end(values, ok=ok, ended=record.ended or time.time())
+                self._show(events)
             if record.value is not None:
-                project.put(paths.metric, str(record.value).encode())
-            project.put(paths.trial_record, encode_file(record))
+                self._orders.project.put(self._paths.metric, str(record.value).encode())
+            self._orders.project.put(self._paths.trial_record, encode_file(record))
         except OSError as error:
             record = _not_stored(record, f"its record could not be stored: {error}")
         return record
+
+    def _show(self, events: EventFile) -> None:
+        """Lets TensorBoard see the trial."""
+        self._orders.project.put(f"{self._paths.folder}/{events.name}", events.data)
 
 
 def _tidy(folder: Path) -> None:
@@ -170,7 +178,10 @@ def _tidy(folder: Path) -> None:
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.path)
         elif any(os.scandir(entry.path)):
-            shutil.rmtree(entry.path)
+            # aside first: what a trial has left running, or has locked, must not be in the way of the next one
+            aside = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}")
+            os.rename(entry.path, aside)
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def _not_stored(record: TrialRecord, reason: str | None) -> TrialRecord:

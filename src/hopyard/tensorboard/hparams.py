@@ -7,11 +7,11 @@ TensorFlow where there is one, which takes seconds.
 from __future__ import annotations
 
 import importlib.util
+import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from pathlib import Path
 from typing import Any, TypeAlias
 
 BOOL, NUMBER, TEXT = "bool_value", "number_value", "string_value"  # fields of a protobuf Value
@@ -51,8 +51,8 @@ class StudyEvents:
     params: Mapping[str, Domain]
     metrics: Sequence[str]
 
-    def write(self, folder: Path, *, created: float) -> None:
-        """Writes the columns; `folder` is the study's own, and those of its trials are below it."""
+    def columns(self, *, created: float) -> EventFile:
+        """Returns the columns; their file belongs into the study's own folder, and those of its trials below it."""
         from tensorboard.plugins.hparams import metadata
         from tensorboard.plugins.hparams.api_pb2 import Experiment
 
@@ -62,15 +62,12 @@ class StudyEvents:
             metric_infos=[_metric_column(name) for name in self.metrics],
         )
         value = _plugin_value(metadata.EXPERIMENT_TAG, experiment=experiment)
-        _begin_file(_file(folder, created), created, value)
+        return _begun(created, value)
 
-    def begin(
-        self, folder: Path, *, params: Mapping[str, object], started: float, name: str = ""
-    ) -> TrialEvents:
-        """Writes what a trial begins with and returns the writer of its end.
+    def begin(self, *, params: Mapping[str, object], started: float, name: str = "") -> EventFile:
+        """Returns what a trial begins with; of trials that begin in the same folder, TensorBoard shows the first.
 
         Args:
-            folder: The trial's own folder; of trials that begin in the same one, TensorBoard shows the first.
             params: The values of its parameters.
             started: When it began, in seconds since 1970.
             name: What its row is called; the path of its folder if not given. Trials of the same name are one row,
@@ -83,9 +80,7 @@ class StudyEvents:
         for param, value in params.items():
             kind = self._kind(param, value)
             setattr(info.hparams[param], kind, _cell(value, kind))
-        file = _file(folder, started)
-        _begin_file(file, started, _plugin_value(metadata.SESSION_START_INFO_TAG, session_start_info=info))
-        return TrialEvents(file=file)
+        return _begun(started, _plugin_value(metadata.SESSION_START_INFO_TAG, session_start_info=info))
 
     def _kind(self, param: str, value: object) -> str:
         # TensorBoard cannot sort a column of numbers and text, so one text makes all of them text.
@@ -95,13 +90,19 @@ class StudyEvents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialEvents:
-    """The event file of a trial that has begun; see `StudyEvents.begin`."""
+class EventFile:
+    """An event file, as it is to be stored.
 
-    file: Path
+    Attributes:
+        name: Its name.
+        data: What is in it.
+    """
 
-    def end(self, values: Mapping[str, float], *, ok: bool, ended: float) -> None:
-        """Writes how the trial ended.
+    name: str
+    data: bytes
+
+    def end(self, values: Mapping[str, float], *, ok: bool, ended: float) -> EventFile:
+        """Returns the file of a trial with how it ended.
 
         Args:
             values: Its metrics. One that is not finite is left out: TensorBoard cannot sort by it.
@@ -119,12 +120,7 @@ class TrialEvents:
             if math.isfinite(value)
         ]
         end = _plugin_value(metadata.SESSION_END_INFO_TAG, session_end_info=info)
-        _append(self.file, _event(ended, summary=Summary(value=[end, *finals])))
-
-
-def _file(folder: Path, time: float) -> Path:
-    # In the order of names, which is that of time in them, TensorBoard reads the files of a folder.
-    return folder / f"events.out.tfevents.{int(time):010d}{SUFFIX}"
+        return replace(self, data=self.data + _records(_event(ended, summary=Summary(value=[end, *finals]))))
 
 
 def _final_tag(metric: str) -> str:
@@ -186,17 +182,20 @@ def _event(time: float, **content: Any) -> Any:
     return Event(wall_time=time, **content)
 
 
-def _begin_file(file: Path, time: float, value: Any) -> None:
+def _begun(time: float, value: Any) -> EventFile:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
-    file.parent.mkdir(parents=True, exist_ok=True)
-    _append(file, _event(time, file_version=FILE_VERSION), _event(time, summary=Summary(value=[value])))
+    first = _event(time, file_version=FILE_VERSION)
+    # In the order of names, which is that of time in them, TensorBoard reads the files of a folder.
+    name = f"events.out.tfevents.{int(time):010d}{SUFFIX}"
+    return EventFile(name=name, data=_records(first, _event(time, summary=Summary(value=[value]))))
 
 
-def _append(file: Path, *events: Any) -> None:
+def _records(*events: Any) -> bytes:
     from tensorboard.summary.writer.record_writer import RecordWriter
 
-    with file.open("ab") as stream:
-        writer = RecordWriter(stream)
-        for event in events:
-            writer.write(event.SerializeToString())
+    stream = io.BytesIO()
+    writer = RecordWriter(stream)
+    for event in events:
+        writer.write(event.SerializeToString())
+    return stream.getvalue()

@@ -64,6 +64,12 @@ def decode(kind: type[R], data: bytes, path: str) -> R:
         raise CorruptRecord(path, str(error)) from error
 
 
+@cache
+def _origin(hint: Any) -> Any:
+    """Returns what a generic type is made of; asked for each field of each record."""
+    return get_origin(hint)
+
+
 def _fields(kind: type[Record]) -> tuple[_Field, ...]:
     # mypy takes the __hash__ of a record for that of its class.
     return _read_fields(kind)  # type: ignore[arg-type]
@@ -76,7 +82,7 @@ def _read_fields(kind: type[Record]) -> tuple[_Field, ...]:
 
 
 def _field(declared: dataclasses.Field[Any], hint: Any) -> _Field:
-    optional = get_origin(hint) is UnionType
+    optional = _origin(hint) is UnionType
     core = next(arg for arg in get_args(hint) if arg is not NoneType) if optional else hint
     required = declared.default is dataclasses.MISSING and declared.default_factory is dataclasses.MISSING
     return _Field(declared.name, core, optional, required)
@@ -97,9 +103,9 @@ def _to_json(record: Record) -> Json:
 
 
 def _dump(hint: Any, value: Any) -> Json:
-    if get_origin(hint) is tuple:
+    if _origin(hint) is tuple:
         return [_dump(get_args(hint)[0], item) for item in value]
-    if get_origin(hint) is Mapping:
+    if _origin(hint) is Mapping:
         return jsonvalue.tag(value)
     if hint is float:
         return jsonvalue.spell_float(value)
@@ -136,9 +142,9 @@ def _load_field(known: _Field, value: Json) -> Any:
 
 
 def _load(hint: Any, value: Any) -> Any:
-    if get_origin(hint) is tuple:
+    if _origin(hint) is tuple:
         return tuple(_load(get_args(hint)[0], item) for item in _expect(list, value))
-    if get_origin(hint) is Mapping:
+    if _origin(hint) is Mapping:
         return jsonvalue.untag(_expect(dict, value))
     if hint is float:
         return jsonvalue.unspell_float(value)
