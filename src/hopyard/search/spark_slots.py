@@ -107,14 +107,13 @@ class SparkSlots:
                 self._lost = lost
                 self._service.look(Desk.suspect)
             return
-        if self._job.error is None or self._service.tick():
+        if self._service.tick():
             return
-        if is_cancelled(self._job.error) or self._starts >= MOST_STARTS:
-            raise self._job.error
-        ends = self._ends()
-        if ends == self._ends_at_start:
-            raise self._job.error
-        LOG.warning("Spark gave up the job of the study, which is started again: %s", self._job.error)
+        error = self._job.error or BackendFailed("spark", "its slots left before the study was done")
+        is_worthwhile = self._starts < MOST_STARTS and self._ends() > self._ends_at_start
+        if is_cancelled(error) or not is_worthwhile:
+            raise error
+        LOG.warning("Spark gave up the job of the study, which is started again: %s", error)
         self._job = self._start()
 
     def close(self) -> None:

@@ -23,7 +23,8 @@ _REFUSED_CHARACTERS = {
     "\\": "a backslash separates folders on some systems",
     ":": "HDFS cannot hold a colon",
 }
-_USUAL = re.compile(r"[A-Za-z0-9_.=+-]+")
+# Parts that do not begin with a dot, of letters that nobody takes for something else.
+_USUAL = re.compile(r"[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*(/[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*)*")
 
 
 def check_name(name: str) -> str:
@@ -56,6 +57,8 @@ def check_file(path: str) -> str:
     Raises:
         InvalidName: As `check_folder`, and also for the empty path and a trailing slash.
     """
+    if len(path) <= MAX_NAME_BYTES and _USUAL.fullmatch(path):
+        return path  # most paths are, and each is looked at several times
     if not path:
         raise InvalidName(path, "the empty path is the project itself")
     if path.startswith("/"):
@@ -98,12 +101,11 @@ def _why_not(name: str) -> str | None:
         return "HDFS reserves .snapshot"
     if name.startswith(TEMPORARY_PREFIX):
         return f"{TEMPORARY_PREFIX} marks files that are still being written"
-    if not _USUAL.fullmatch(name):  # most names are, and each path is looked at several times
-        for character in name:
-            if character in _REFUSED_CHARACTERS:
-                return _REFUSED_CHARACTERS[character]
-            if _is_control(character):
-                return f"the character {character!r} is not allowed"
+    for character in name:
+        if character in _REFUSED_CHARACTERS:
+            return _REFUSED_CHARACTERS[character]
+        if _is_control(character):
+            return f"the character {character!r} is not allowed"
     if len(name.encode()) > MAX_NAME_BYTES:
         return f"a name has at most {MAX_NAME_BYTES} bytes"
     return None
