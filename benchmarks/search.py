@@ -71,7 +71,9 @@ CONTESTANTS = {
         trials=150,
     ),
     "ray": _peer("Ray Tune, reuse_actors=True,", "benchmarks.search_ray", search_peers.RAY, 300),
-    "mlflow": _peer("MlflowSparkStudy on SQLite, MLflow", "benchmarks.search_mlflow", search_peers.MLFLOW, 40),
+    "mlflow": _peer(
+        "MlflowSparkStudy on SQLite, MLflow", "benchmarks.search_mlflow", search_peers.MLFLOW, 40
+    ),
     "hyperopt": _peer("SparkTrials, Hyperopt", "benchmarks.search_hyperopt", search_peers.HYPEROPT, 12),
 }
 
@@ -120,7 +122,9 @@ def measure(names: Sequence[str]) -> Table:
 def enter(resources: contextlib.ExitStack, contestant: Contestant) -> Side:
     """Starts the program of a side, which ends with the resources."""
     folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
-    return resources.enter_context(Side(contestant.python(), contestant.module, folder))
+    side = Side(contestant.python(), contestant.module, folder)
+    resources.enter_context(side)
+    return side
 
 
 def _row(result: Result, ours: Result | None) -> tuple[str, ...]:

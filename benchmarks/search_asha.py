@@ -42,7 +42,15 @@ def measure(seeds: Sequence[int]) -> Table:
     combinations = " x ".join(f"{len(values)} values of {name}" for name, values in SPACE.items())
     return Table(
         title="Searches: hopeless trials of a Keras model are ended",
-        columns=("seed", "search", "trials, of them ended early", "epochs", "of the grid's", "best accuracy", "s"),
+        columns=(
+            "seed",
+            "search",
+            "trials, of them ended early",
+            "epochs",
+            "of the grid's",
+            "best accuracy",
+            "s",
+        ),
         rows=tuple(rows),
         notes=f"scikit-learn's digits, a dense layer, {combinations}, at most {EPOCHS} epochs each, 2 slots of `local-cluster[2,1,1024]`; the best accuracy is that "
         "on the fifth of the digits that was not trained on, after the last epoch of a trial that was not ended. The seed is that of the weights and of the split. "

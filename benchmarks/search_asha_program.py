@@ -21,7 +21,11 @@ from hopyard.training.reporter import Reporter
 SLOTS = 2
 EPOCHS = 27
 BATCH = 32
-SPACE = {"learning_rate": [0.0001, 0.001, 0.01], "width": [16, 64, 256], "dropout": [0.0, 0.4]}
+SPACE: dict[str, list[Any]] = {
+    "learning_rate": [0.0001, 0.001, 0.01],
+    "width": [16, 64, 256],
+    "dropout": [0.0, 0.4],
+}
 
 
 def train(learning_rate: float, width: int, dropout: float, seed: int, ctx: hopyard.NodeContext) -> float:

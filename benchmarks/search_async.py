@@ -23,7 +23,7 @@ from benchmarks.search_async_program import (
     SPREAD,
 )
 
-TIMES = 3
+TIMES = 2
 SLOTS = (2, 4, 10)
 TITLES = {
     SPREAD: f"evenly from {SHORTEST * 1000:.0f} to {LONGEST * 1000:.0f} ms",
@@ -63,9 +63,7 @@ def measure(slots: Sequence[int]) -> Table:
             "slots have a trial, %",
             "by generations: slots run the function, %",
         ),
-        rows=tuple(
-            _row(*case, taken[(*case, False)], taken[(*case, True)]) for case in cases
-        ),
+        rows=tuple(_row(*case, taken[(*case, False)], taken[(*case, True)]) for case in cases),
         notes=f"Differential evolution of two floats, {POPULATION} members and {GENERATIONS} generations after the first, {EVALUATIONS} trials that sleep; how long goes by "
         f"the number of the trial, so both ways have the same to do. Median of {TIMES} studies with different seeds, the ways by turns, on one warm "
         "`local-cluster[2,5,1024]`. Time is from the start of the first trial to the end of the last one as the driver sees them; the shares are of "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import pairwise
 
 from benchmarks.feed_answers import answer
 from benchmarks.search_ours import SLOTS, nothing
@@ -35,7 +36,8 @@ def measure(session: SparkSession, *, trials: int) -> dict[str, float]:
     marks = range(PART - 1, trials, PART)
     times = [called, *(ends[mark] for mark in marks)]
     figures = {"seconds": seconds}
-    figures |= {f"ms {part + 1}": times[part + 1] - times[part] for part in range(len(marks))}  # of 1,000 trials
+    for part, (before, after) in enumerate(pairwise(times), 1):
+        figures[f"ms {part}"] = (after - before) / PART * 1000
     for count in (PART, trials):
         # just before: at the very end there are no slots any more
         memory = watch.nearest(ends[count - 1] - watch.seconds)

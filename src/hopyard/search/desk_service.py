@@ -121,7 +121,7 @@ class DeskService(Service):
             )
         if not self._is_committed():
             return {"trial": None, "again": STORE_SECONDS, "leave": None}
-        if instruction.leave is not None or record is not None:
+        if instruction.leave is not None:
             self.news.set()
         trial: Any = None if instruction.trial is None else instruction.trial.to_json()
         return {"trial": trial, "again": instruction.again, "leave": instruction.leave}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import Direction, RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
 from hopyard.tracking.codec import decode, encode_file
+from hopyard.tracking.node_log import log_attempts
 from hopyard.training.announcement import Announcement
 from hopyard.training.application import process_application_id
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from hopyard.search.space import SearchSpace
     from hopyard.tracking import RunRecord
 
-TICK_SECONDS = 0.2
+TICK_SECONDS = 0.5  # Spark is asked after its tasks each time
 RECORD_SECONDS = 5.0
 WELL = (TrialState.FINISHED, TrialState.PRUNED)
 OPTUNA_DIRECTIONS = {Direction.MAX: StudyDirection.MAXIMIZE, Direction.MIN: StudyDirection.MINIMIZE}
@@ -185,7 +186,7 @@ class StudyRunner:
         if plan.earlier is not None:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
         self._ledger = Ledger(self._study, plan.space, metric=plan.spec.objectives[0])
-        waiting = [trial for trial in self._ledger.unfinished() if not self._has_ended(trial)]
+        waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
         desk = Desk(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())
         self._service = DeskService(desk, commit=journal.commit, clock=self._clock)
 
@@ -200,6 +201,11 @@ class StudyRunner:
             return False
         self._ledger.tell(record)
         return True
+
+    def _again(self, trial: Assignment) -> Assignment:
+        """Returns the next attempt at a trial that was under way: its logs tell of those before."""
+        attempts = log_attempts(self._plan.project, self._paths.inner(trial.folder), 0)
+        return replace(trial, attempt=max(attempts, default=0) + 1)
 
     def _tell_tensorboard(self) -> None:
         """Writes the columns of TensorBoard's table of trials, where TensorBoard is installed."""

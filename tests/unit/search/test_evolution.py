@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hopyard.search.evolution import (
     Population,
     Recipe,
     Strategy,
-    Vector,
     latin_hypercube,
 )
 
@@ -30,26 +28,6 @@ def founded(
     for place, founder in enumerate(founders):
         population.compete(place, founder, float(place))
     return population
-
-
-def evolve(
-    function: Callable[[Vector], float],
-    dimensions: list[Dimension],
-    *,
-    size: int,
-    generations: int,
-    seed: int,
-) -> float:
-    """Returns the best value that an evolution finds if its trials end in the order in which they begin."""
-    generator = np.random.default_rng(seed)
-    population = Population(dimensions, Recipe(), size=size)
-    for place, founder in enumerate(latin_hypercube(size, len(dimensions), generator)):
-        population.compete(place, founder, function(founder))
-    for _ in range(generations):
-        for place in range(size):
-            candidate = population.propose(place, generator)
-            population.compete(place, candidate, function(candidate))
-    return population.best[1]
 
 
 def test_founders_are_spread_over_each_coordinate() -> None:
@@ -112,15 +90,35 @@ def test_a_point_is_not_tried_twice_while_there_are_others() -> None:
     assert len(points) >= 4
 
 
-def test_a_choice_that_all_agree_on_is_kept_and_others_come_from_members() -> None:
-    population = Population(
-        [Dimension(), Dimension(cells=9, is_ordered=False)], Recipe(crossover=1.0), size=6
-    )
-    for place in range(6):
-        population.compete(place, np.array([place / 6, (0.5 + 4 * (place % 2)) / 9]), float(place))
+def choosing(*choices: int) -> Population:
+    """Returns a population of a number and one of ten choices; the first is the best."""
+    population = Population([Dimension(), Dimension(cells=10, is_ordered=False)], Recipe(), size=len(choices))
+    for place, choice in enumerate(choices):
+        population.compete(place, np.array([place / 100 + choice / 10, (choice + 0.5) / 10]), float(place))
+    return population
+
+
+def proposals(population: Population, place: int) -> list[tuple[float, int]]:
     generator = np.random.default_rng(0)
-    choices = Counter(int(population.propose(2, generator)[1] * 9) for _ in range(200))
-    assert set(choices) == {0, 4}
+    candidates = [population.propose(place, generator) for _ in range(1000)]
+    return [(number, int(choice * 10)) for number, choice in candidates]
+
+
+def test_choices_come_from_members_more_often_than_from_anywhere() -> None:
+    choices = Counter(choice for _, choice in proposals(choosing(2, 7, 2, 7, 2, 7), 4))
+    assert choices[2] + choices[7] > 900
+    assert len(choices) == 10
+
+
+def test_choices_have_no_order() -> None:
+    choices = Counter(choice for _, choice in proposals(choosing(0, 9, 0, 9, 0, 9), 4))
+    between = [choices[choice] for choice in range(1, 9)]
+    assert max(between) < 3 * min(between)
+
+
+def test_numbers_evolve_among_members_of_the_same_choice() -> None:
+    numbers = [number for number, choice in proposals(choosing(2, 7, 2, 7, 2, 7), 5) if choice == 7]
+    assert 0.5 < np.median(numbers) < 0.9
 
 
 def test_the_same_random_numbers_make_the_same_candidate() -> None:

@@ -67,15 +67,15 @@ def moves(study: optuna.Study) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("synchronous", [False, True])
 def test_it_minimises_in_a_plain_study(synchronous: bool) -> None:
-    study = study_of(sampler(population=20, synchronous=synchronous))
-    study.optimize(objective, n_trials=300)
+    study = study_of(sampler(population=12, synchronous=synchronous))
+    study.optimize(objective, n_trials=160)
     assert study.best_value < 0.2
     assert study.best_params["kind"] == "b"
 
 
 def test_it_maximises_in_a_plain_study() -> None:
-    study = study_of(sampler(population=20), direction="maximize")
-    study.optimize(lambda trial: -objective(trial), n_trials=300)
+    study = study_of(sampler(population=12), direction="maximize")
+    study.optimize(lambda trial: -objective(trial), n_trials=160)
     assert study.best_value > -0.2
 
 
@@ -200,7 +200,7 @@ def test_parameters_of_other_branches_evolve_along() -> None:
         space.suggest(trial)
         return trial.params["x"] + abs(trial.params.get("momentum", -1.0) - 0.5)
 
-    study.optimize(conditional, n_trials=120)
+    study.optimize(conditional, n_trials=80)
     assert all(len(trial.system_attrs[NOTE]["vector"]) == 3 for trial in study.trials)
     assert study.best_value < 0.1
 

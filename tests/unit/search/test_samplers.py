@@ -21,6 +21,7 @@ from hopyard.tracking import Direction
 pytestmark = pytest.mark.unit
 
 NAMES = ["tpe", "random", "gp", "cmaes", "qmc", "nsga2", "de", "differential_evolution"]
+TRIALS = {"gp": 8}  # as many as it chooses at random; then it would load PyTorch, which takes seconds
 BRANCHES = {"sgd": {"momentum": [0.0, 0.9]}, "adam": {}}
 MIXED = Space.of({"x": [0.0, 1.0], "units": [1, 9], "kind": ["a", "b", "c"], "one": 1}, lists=Lists.BOUNDS)
 CONDITIONAL = Space.of({"x": [0.0, 1.0], "y": [0.0, 1.0], "optimizer": Choice(BRANCHES)}, lists=Lists.BOUNDS)
@@ -42,12 +43,12 @@ def run(space: Space, sampler: optuna.samplers.BaseSampler, trials: int, paralle
 
 @pytest.mark.parametrize("space", [MIXED, CONDITIONAL], ids=["mixed", "conditional"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_sampler_takes_every_space_without_a_warning(name: str, space: Space, caplog: Any) -> None:
+def test_every_sampler_takes_every_space_without_a_warning(name: str, space: Space) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sampler = sampler_for(name, space, seed=1, parallel=2, directions=MIN)
-        study = run(space, sampler, 14, 2)
-    assert len({trial.params["x"] for trial in study.trials}) == 14
+        study = run(space, sampler, TRIALS.get(name, 14), 2)
+    assert len({trial.params["x"] for trial in study.trials}) == len(study.trials)
     assert all(set(space.always) <= set(trial.params) for trial in study.trials)
 
 

@@ -1,0 +1,63 @@
+"""A driver whose tests kill it: a study of eight trials, the middle two of which wait for a word.
+
+``python search_program.py <processes|local|executors> <folder>``. Each execution of a trial leaves a line in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import hopyard
+
+NAME = "killed"
+TRIALS = 8
+WAITING = (3, 4)
+
+
+def trial(number: int, folder: str, ctx: hopyard.NodeContext) -> float:
+    """Returns its number; the middle ones do so when they are told."""
+    with open(f"{folder}/executions", "a") as file:
+        file.write(f"{number} {os.getpid()}\n")
+    print(f"attempt {ctx.attempt}", flush=True)
+    while number in WAITING and not Path(folder, f"word-{number}").exists():
+        time.sleep(0.02)
+    return float(number)
+
+
+def session(where: str) -> Any:
+    """Returns a context in which there are slots: beside the driver, in one JVM, or on two executors."""
+    if where == "processes":
+        return nullcontext()
+    if where == "executors":
+        conf = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+        return hopyard.local_spark(executors=2, cores=1, memory="512m", conf=conf)
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+
+
+def main(where: str, folder: str) -> None:
+    """Runs the study, or goes on with it, and prints what came of it."""
+    with session(where):
+        study = hopyard.grid_search(
+            trial,
+            {"number": list(range(TRIALS)), "folder": folder},
+            name=NAME,
+            resume=True,
+            parallel=2,
+            backend="processes" if where == "processes" else "spark",
+            progress=False,
+        )
+    trials = [(each.number, each.state.value, each.value, each.attempt) for each in study.trials]
+    print(json.dumps({"run": study.run_id, "trials": trials}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,242 @@
+"""What becomes of a study when its executors, their Python or its driver are killed: on real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+import hopyard
+from hopyard import NodeContext, Project
+from hopyard.errors import BackendFailed
+from hopyard.search.study import Study
+from hopyard.testing.processes import descendants, still_running
+from hopyard.testing.watching import wait_until
+from hopyard.tracking import RunState, TrialState, find_run, run_paths
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+SECONDS = 120
+END_SECONDS = 30
+PROGRAM = Path(__file__).with_name("search_program.py")
+NAME, TRIALS, WAITING = "killed", 8, (3, 4)  # as in the program
+
+
+def wait_at_first(number: int, ctx: NodeContext) -> dict[str, float]:
+    """Waits for ever in the first attempt at trial 0; returns which executor it ran on."""
+    ctx.project.put(f"began/{number}.{ctx.attempt}", str(os.getpid()).encode())
+    if number == 0 and ctx.attempt == 0:
+        threading.Event().wait()
+    return {"metric": float(number), "executor": executor_of(psutil.Process()).pid}
+
+
+def executor_of(process: psutil.Process) -> psutil.Process:
+    return next(parent for parent in process.parents() if parent.name() == "java")
+
+
+def python_worker_of(process: psutil.Process) -> psutil.Process:
+    """Returns the Python process of the Spark task, which is the slot."""
+    warden, worker, *_ = process.parents()
+    assert "warden" in " ".join(warden.cmdline())
+    return worker
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def start(pool: ThreadPoolExecutor, **options: Any) -> tuple[Future[Study], psutil.Process]:
+    """Starts a study in another thread; returns it and the process of its first trial, which waits."""
+    space = {"number": list(range(6))}
+    study = pool.submit(hopyard.grid_search, wait_at_first, space, parallel=2, progress=False, **options)
+    project = Project.open()
+    wait_until(lambda: study.done() or project.exists("began/0.0"), "trial 0 has begun", SECONDS)
+    return study, psutil.Process(int(project.read("began/0.0")))
+
+
+def check_that_only_trial_0_ran_twice(study: Study) -> None:
+    assert [trial.number for trial in study.trials] == list(range(6))
+    assert {trial.state for trial in study.trials} == {TrialState.FINISHED}
+    assert [trial.value for trial in study.trials] == list(range(6))
+    assert [trial.attempt for trial in study.trials] == [1, 0, 0, 0, 0, 0]
+    began = [entry.name for entry in Project.open().list("began")]
+    assert sorted(began) == ["0.0", "0.1", "1.0", "2.0", "3.0", "4.0", "5.0"]
+
+
+def test_the_trial_of_a_killed_executor_runs_again_on_another(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    study, victim = start(pool, spark=executors)
+    executor = executor_of(victim)
+    executor.kill()
+    result = study.result(SECONDS)
+    check_that_only_trial_0_ran_twice(result)
+    assert result.trials[0].result["executor"] != executor.pid
+    assert not still_running([victim], END_SECONDS)
+
+
+def test_the_trial_of_a_killed_python_worker_runs_again(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    study, victim = start(pool, spark=executors)
+    python_worker_of(victim).kill()
+    check_that_only_trial_0_ran_twice(study.result(SECONDS))
+    assert not still_running([victim], END_SECONDS)
+
+
+def test_a_study_whose_job_somebody_cancels_in_spark_ends_with_that(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    study, trial = start(pool, spark=executors, name="cancelled")
+    executors.sparkContext.cancelAllJobs()
+    with pytest.raises(BackendFailed, match="cancelled"):
+        study.result(SECONDS)
+    assert not still_running([trial], END_SECONDS)
+    assert find_run(Project.open(), "cancelled").record().state is RunState.FAILED
+
+
+class Driver:
+    """A program that runs a study, and what its trials leave in a folder."""
+
+    def __init__(self, where: str, folder: Path) -> None:
+        self._where = where
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._errors = folder / "errors"
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        assert self._process is not None
+        return self._process
+
+    def start(self) -> None:
+        with self._errors.open("a") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, str(PROGRAM), self._where, str(self._folder)],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+
+    def family(self) -> list[psutil.Process]:
+        """Returns the driver and all processes that descend from it."""
+        return [psutil.Process(self.process.pid), *descendants(self.process.pid)]
+
+    def end(self, number: int) -> list[psutil.Process]:
+        """Sends a signal to the driver and waits for its end; returns what still runs of its processes."""
+        family = self.family()
+        self.process.send_signal(number)
+        self.process.communicate(timeout=SECONDS)
+        return still_running(family, END_SECONDS)
+
+    def await_the_waiting(self) -> None:
+        wait_until(
+            lambda: self.process.poll() is not None or set(WAITING) <= set(self.executions()),
+            "the middle trials have begun",
+            SECONDS,
+        )
+        assert self.process.poll() is None, self._errors.read_text()[-3000:]
+
+    def say_the_word(self, *numbers: int) -> None:
+        for number in numbers:
+            (self._folder / f"word-{number}").touch()
+
+    def executions(self) -> Counter[int]:
+        """Returns how often each trial was executed."""
+        lines = self._folder / "executions"
+        return (
+            Counter(int(line.split()[0]) for line in lines.read_text().splitlines())
+            if lines.exists()
+            else Counter()
+        )
+
+    def result(self) -> dict[str, Any]:
+        """Returns what the program says at its end."""
+        output, _ = self.process.communicate(timeout=SECONDS)
+        assert self.process.returncode == 0, self._errors.read_text()[-3000:]
+        said: dict[str, Any] = json.loads(output.splitlines()[-1])
+        return said
+
+
+@pytest.fixture
+def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Driver]:
+    driver = Driver(request.param, tmp_path)
+    driver.start()
+    yield driver
+    driver.process.kill()
+    driver.process.communicate()
+
+
+def check_whole(said: dict[str, Any], *, again: tuple[int, ...]) -> None:
+    """Checks that each trial is there once, and which of them were attempted a second time."""
+    assert said["trials"] == [
+        [number, "FINISHED", float(number), int(number in again)] for number in range(TRIALS)
+    ]
+    assert said["run"] == str(find_run(Project.open(), NAME).id)
+
+
+@pytest.mark.parametrize("driver", ["processes", "executors"], indirect=True)
+def test_a_study_goes_on_after_its_driver_was_killed(driver: Driver) -> None:
+    driver.await_the_waiting()
+    before = find_run(Project.open(), NAME).id
+    assert not driver.end(signal.SIGKILL)
+    ended = {number for number in range(TRIALS) if number not in WAITING and driver.executions()[number]}
+    assert ended
+    driver.say_the_word(*WAITING)
+    driver.start()
+    check_whole(driver.result(), again=WAITING)
+    assert driver.executions() == {number: 1 + (number in WAITING) for number in range(TRIALS)}
+    after = find_run(Project.open(), NAME)
+    assert (after.id, after.record().state) == (before, RunState.FINISHED)
+    assert after.record().restarts == ("the study was resumed",)
+
+
+@pytest.mark.parametrize("driver", ["processes", "local"], indirect=True)
+def test_ctrl_c_ends_a_study_and_it_goes_on_when_started_again(driver: Driver) -> None:
+    driver.await_the_waiting()
+    assert not driver.end(signal.SIGINT)
+    assert driver.process.returncode != 0
+    assert find_run(Project.open(), NAME).record().state is RunState.KILLED
+    driver.say_the_word(*WAITING)
+    driver.start()
+    check_whole(driver.result(), again=WAITING)
+    assert driver.executions() == {number: 1 + (number in WAITING) for number in range(TRIALS)}
+    assert find_run(Project.open(), NAME).record().state is RunState.FINISHED
+
+
+@pytest.mark.parametrize("driver", ["local"], indirect=True)
+def test_a_trial_that_ended_while_its_driver_was_dying_is_not_run_again(driver: Driver) -> None:
+    driver.await_the_waiting()
+    first, second = WAITING
+    driver.process.send_signal(signal.SIGSTOP)
+    driver.say_the_word(first)
+    records = stored_records()
+    wait_until(lambda: stored_records() > records, "the trial has stored its record", SECONDS)
+    assert not driver.end(signal.SIGKILL)
+    driver.say_the_word(second)
+    driver.start()
+    check_whole(driver.result(), again=(second,))
+    assert driver.executions() == {number: 1 + (number == second) for number in range(TRIALS)}
+
+
+def stored_records() -> int:
+    """Returns how many trials have stored their records."""
+    project = Project.open()
+    folder = run_paths(project, find_run(project, NAME).id).folder
+    return sum(project.exists(f"{entry.path}/trial.json") for entry in project.list(folder) if entry.is_dir)
