@@ -41,7 +41,7 @@ def measure(trials: int) -> Table:
         title=f"Searches: a study of {trials:,} trials",
         columns=("what", "figure"),
         rows=tuple(_rows(trials, figures, read, shown)),
-        notes=f"Trials that do nothing on 2 slots of `local-cluster[2,1,1024]`, the study in a project on the local disk. Memory is what is "
+        notes=f"Trials that do nothing on 2 slots of `local-cluster[2,1,1024]`, the study in a project on the local disk, after one of 200 trials. Memory is what is "
         "resident, of all processes of a kind together, about a second before so many trials had ended; of what is shared, each process "
         "counts all. Reading is `Study.load().trials` in a fresh Python, without and with its imports, and the command line. "
         f"The load average before the start was {load:.1f}, on {os.cpu_count()} cores.",

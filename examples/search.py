@@ -1,6 +1,6 @@
 """A search: forty trials of a small training, two at a time, hopeless ones stopped early.
 
-    python examples/search.py
+python examples/search.py
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ def session(where: str) -> Any:
     if where == "processes":
         return nullcontext()
     if where == "executors":
-        conf = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-        return hopyard.local_spark(executors=2, cores=1, memory="512m", conf=conf)
+        return hopyard.local_spark(executors=2, cores=1, memory="512m")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -132,6 +132,10 @@ class Driver:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
+                env={
+                    **os.environ,
+                    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
+                },  # its JVMs are short-lived
             )
 
     def family(self) -> list[psutil.Process]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Stored: TypeAlias = None | bool | int | float | str
+Stored: TypeAlias = bool | int | float | str | None
 
 LONGEST_LABEL = 60
 _PLAIN = (NoneType, bool, int, float, str)

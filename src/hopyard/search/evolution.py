@@ -199,12 +199,14 @@ class Population:
         differs = self._cell(self._vectors[members]) != self._cell(candidate)
         strangeness = differs[:, self._is_choice].sum(axis=1)
         alike = members[strangeness == strangeness.min()]
-        if self._recipe.strategy is Strategy.BEST:
-            return self._vectors[alike[np.argmin(self._values[alike])]]
-        return self._vectors[generator.choice(alike)]
+        is_best = self._recipe.strategy is Strategy.BEST
+        chosen = alike[np.argmin(self._values[alike])] if is_best else generator.choice(alike)
+        lead: Vector = self._vectors[chosen]
+        return lead
 
     def _cell(self, vectors: Vector) -> Vector:
-        return np.minimum(np.floor(vectors * self._cells), self._cells - 1)
+        cells: Vector = np.minimum(np.floor(vectors * self._cells), self._cells - 1)
+        return cells
 
     def _points(self, vectors: Sequence[Vector]) -> Vector:
         """Returns what vectors have in common that stand for the same values: the cells of their coordinates."""

@@ -137,7 +137,7 @@ class DifferentialEvolutionSampler(OwnSampler):
         """Returns the moves of all trials, in the order in which they ended; then those under way."""
         sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
         trials = [trial for trial in self._trials(study) if self._is_mine(trial)]
-        trials.sort(key=lambda trial: (trial.datetime_complete or datetime.max, trial.number))
+        trials.sort(key=lambda trial: (trial.datetime_complete or datetime.max, trial.number))  # noqa: DTZ901  as Optuna has them
         return [_move(trial, sign) for trial in trials]
 
     def _is_mine(self, trial: FrozenTrial) -> bool:
@@ -163,7 +163,8 @@ class DifferentialEvolutionSampler(OwnSampler):
         if any(move.place == turn.place for move in moves):
             return stranger(len(self._axes), generator)
         founders = latin_hypercube(self._size, len(self._axes), np.random.default_rng([seed, *FOUNDERS]))
-        return founders[turn.place]
+        founder: Vector = founders[turn.place]
+        return founder
 
 
 def _move(trial: FrozenTrial, sign: float) -> Move:

@@ -207,8 +207,9 @@ def is_number(value: object) -> bool:
 def _number(name: str, bounds: Range, value: object) -> float:
     if isinstance(value, str):
         raise InvalidSpace(name, shown(bounds), f"{value!r} is text; in YAML write 1.0e-4, not 1e-4")
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not is_number(value):
         raise InvalidSpace(name, shown(bounds), f"{value!r} is no number")
+    assert isinstance(value, Real)
     if not math.isfinite(value):
         raise InvalidSpace(name, shown(bounds), "bounds and step have to be finite")
     return int(value) if isinstance(value, Integral) else float(value)

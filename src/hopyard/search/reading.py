@@ -77,7 +77,7 @@ class Reader:
 
     def _list(self, name: str, values: list[object] | tuple[object, ...]) -> Parameter:
         if self.lists is Lists.BOUNDS and len(values) == 2 and all(map(is_number, values)):
-            return Parameter.between(name, Range(*values))  # type: ignore[arg-type]  # both are numbers
+            return Parameter.between(name, Range(*values))
         return Parameter.choice(name, values)
 
     def _choice(self, name: str, choice: Choice) -> Parameter:
