@@ -87,10 +87,11 @@ def measure(names: Sequence[str]) -> Table:
     """Measures some sides by turns."""
     load = os.getloadavg()[0]
     with contextlib.ExitStack() as resources:
-        sides = {name: enter(resources, CONTESTANTS[name]) for name in names}
-        results = {}
-        for name, side in sides.items():
+        sides, results = {}, {}
+        # one after the other, so that no first call competes with the start of another side
+        for name in names:
             contestant = CONTESTANTS[name]
+            side = sides[name] = enter(resources, contestant)
             results[name] = Result(contestant=contestant, first=side.measure({"trials": FIRST_TRIALS}))
             side.measure({"trials": contestant.trials})  # until it is warm
         for _ in range(TIMES):

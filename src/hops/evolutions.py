@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hopyard.search.study import Study
 
 MUTATION = 0.5
+STRATEGY = "rand1bin"
 CROSSOVER = 0.7
 
 
@@ -105,6 +106,7 @@ def differential_evolution(
         generations=many.generations if generations is None else generations,
         population=many.population if population is None else population,
         mutation=mutation,
+        strategy=STRATEGY,
         crossover=crossover,
         synchronous=True,
         **search_options(label, direction, key, spark),

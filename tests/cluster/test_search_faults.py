@@ -125,10 +125,11 @@ class Driver:
         assert self._process is not None
         return self._process
 
-    def start(self) -> None:
+    def start(self, where: str | None = None) -> None:
+        """Starts the program, where it ran before if nothing else is said: a study may go on anywhere."""
         with self._errors.open("a") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), self._where, str(self._folder)],
+                [sys.executable, str(PROGRAM), where or self._where, str(self._folder)],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -218,7 +219,7 @@ def test_ctrl_c_ends_a_study_and_it_goes_on_when_started_again(driver: Driver) -
     assert driver.process.returncode != 0
     assert find_run(Project.open(), NAME).record().state is RunState.KILLED
     driver.say_the_word(*WAITING)
-    driver.start()
+    driver.start("processes")
     check_whole(driver.result(), again=WAITING)
     assert driver.executions() == {number: 1 + (number in WAITING) for number in range(TRIALS)}
     assert find_run(Project.open(), NAME).record().state is RunState.FINISHED
@@ -234,7 +235,7 @@ def test_a_trial_that_ended_while_its_driver_was_dying_is_not_run_again(driver: 
     wait_until(lambda: stored_records() > records, "the trial has stored its record", SECONDS)
     assert not driver.end(signal.SIGKILL)
     driver.say_the_word(second)
-    driver.start()
+    driver.start("processes")
     check_whole(driver.result(), again=(second,))
     assert driver.executions() == {number: 1 + (number == second) for number in range(TRIALS)}
 

@@ -97,6 +97,7 @@ def differential_evolution(
     population: int = 10,
     mutation: float | Sequence[float] = (0.5, 1.0),
     crossover: float = 0.7,
+    strategy: str = "best1bin",
     synchronous: bool = False,
     **options: Unpack[SearchOptions],
 ) -> Study:
@@ -109,6 +110,7 @@ def differential_evolution(
         population: How many members there are.
         mutation: Factor of the differences, or two bounds for it.
         crossover: Probability of a parameter to be changed.
+        strategy: Which member is varied: ``best1bin`` a good one, ``rand1bin`` any, as in the textbook.
         synchronous: Whether each generation waits for the one before; its trials are then in ``generation.<g>``.
         options: See `SearchOptions`.
     """
@@ -118,6 +120,7 @@ def differential_evolution(
         "population": population,
         "mutation": mutation,
         "crossover": crossover,
+        "strategy": strategy,
         "synchronous": synchronous,
     }
     return search(fn, space, sampler="de", sampler_options=evolution, **options)

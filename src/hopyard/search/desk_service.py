@@ -132,7 +132,7 @@ class DeskService(Service):
             self._commit()
         except OSError as error:
             now = self._clock()
-            self._away_since = self._away_since or now
+            self._away_since = now if self._away_since is None else self._away_since
             if now - self._away_since > LONGEST_AWAY_SECONDS:
                 raise
             LOG.warning("the study waits for its store: %s", error)

@@ -43,9 +43,9 @@ class DifferentialEvolutionSampler(OwnSampler):
         population: How many members there are, at least 4; by default 15 for each parameter, from 6 to 60.
         generations: How many candidates there are for each place after the first population, which is generation 0:
             ``population * (generations + 1)`` trials in all. None for no end.
-        mutation: Factor of the differences, or two bounds between which each trial draws its own.
-        crossover: Probability of a parameter to be changed.
-        strategy: ``best1bin`` varies the best member, ``rand1bin`` any: slower, and less easily misled.
+        mutation: Factor of the differences, or two bounds between which each trial draws its own, small ones more often.
+        crossover: Probability of a number to be changed; of a choice it is half of that.
+        strategy: ``best1bin`` varies the best of a random half, ``rand1bin`` any member: slower, less easily misled.
         synchronous: Whether a generation is made of the one before when that is complete, as in the textbook.
         seed: Makes the search repeatable, as far as the order is in which trials end.
 

@@ -132,22 +132,32 @@ class Parameter:
         return cls(name=name, distribution=distribution, choices=choices, **fields)
 
     @property
-    def listed(self) -> Sequence[Stored]:
-        """All values in order, as they are stored.
+    def count(self) -> int:
+        """How many values a grid can list.
 
         Raises:
             InvalidSpace: It is a range without a step.
         """
-        match self.distribution:
-            case CategoricalDistribution(choices=choices):
-                return choices
-            case IntDistribution(low=low, high=high, step=step) if self.is_listed:
-                return range(low, high + 1, step)
-            case FloatDistribution(low=low, high=high, step=step) if self.is_listed:
-                width = step or 1.0
-                return [stepped(low, width, count) for count in range(_steps(low, high, width) + 1)]
-        remedy = "a grid needs all values; give them as a list, or give the range a step"
-        raise InvalidSpace(self.name, shown(self.to_json()), remedy)
+        if isinstance(self.distribution, CategoricalDistribution):
+            return len(self.distribution.choices)
+        if not self.is_listed:
+            remedy = "a grid needs all values; give them as a list, or give the range a step"
+            raise InvalidSpace(self.name, shown(self.to_json()), remedy)
+        assert isinstance(self.distribution, (IntDistribution, FloatDistribution))
+        return _steps(self.distribution.low, self.distribution.high, self.distribution.step or 1) + 1
+
+    @property
+    def listed(self) -> Sequence[Stored]:
+        """The values that a grid lists, in order, as they are stored.
+
+        Raises:
+            InvalidSpace: It is a range without a step.
+        """
+        if isinstance(self.distribution, CategoricalDistribution):
+            return self.distribution.choices
+        assert isinstance(self.distribution, (IntDistribution, FloatDistribution))
+        low, step = self.distribution.low, self.distribution.step or 1
+        return [stepped(low, step, number) for number in range(self.count)]
 
     def branch(self, stored: Stored) -> tuple[Parameter, ...]:
         """Returns the parameters that exist only with a stored value of this one."""

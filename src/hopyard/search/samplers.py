@@ -150,7 +150,7 @@ def _grid(request: _Request) -> BaseSampler:
 
 
 def _gp(request: _Request) -> BaseSampler:
-    return GPSampler(seed=request.seed)
+    return GPSampler(seed=request.seed, warn_independent_sampling=False)
 
 
 def _cmaes(request: _Request) -> BaseSampler:

@@ -96,6 +96,7 @@ class Slot:
         self._life = uuid.uuid4().hex
         self._lease = Lease(link, number, life=self._life, seconds=orders.lease_seconds, holder=self)
         self._over = threading.Event()
+        self._reason = ""
         self._process: TrialProcess | None = None
         self._trial: TrialRun | None = None
 
@@ -116,11 +117,14 @@ class Slot:
             count = self._run_trials(scratch, self._process)
         if not self._over.is_set():
             self._call(LEAVE)
+        elif not self._lease.holds:  # a failure: Spark starts the slot again, and the driver may be back then
+            raise DriverOutOfReach("its address", self._reason)
         return count
 
     def stop(self, reason: str) -> None:
         """Ends the slot and the trial that it runs."""
         LOG.info("slot %d ends: %s", self._number, reason)
+        self._reason = reason
         self._over.set()
         if self._process is not None:
             self._process.stop()

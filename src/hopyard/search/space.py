@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hopyard.errors import InvalidSearch, InvalidSpace
@@ -112,12 +112,10 @@ class Space:
             InvalidSpace: A parameter is a range without a step.
             InvalidSearch: There are more than a million.
         """
-        rows = list(islice(_combinations(self.parameters), MOST_ROWS + 1))
-        if len(rows) > MOST_ROWS:
-            raise InvalidSearch(
-                f"a grid of more than {MOST_ROWS} trials", "take fewer values or another sampler"
-            )
-        return rows
+        count = _count(self.parameters)
+        if count > MOST_ROWS:
+            raise InvalidSearch(f"a grid of {count} trials", "take fewer values or another sampler")
+        return list(_combinations(self.parameters))
 
     def rows(self, lists: Mapping[str, object]) -> list[dict[str, Any]]:
         """Returns combinations by index, as they are stored: the first of all values, the second of all, and so on.
@@ -165,6 +163,15 @@ def _walk(
         stored = value_of(parameter)
         yield parameter, stored
         yield from _walk(parameter.branch(stored), value_of)
+
+
+def _count(parameters: tuple[Parameter, ...]) -> int:
+    return prod(
+        sum(_count(parameter.branch(stored)) for stored in parameter.listed)
+        if parameter.branches
+        else parameter.count
+        for parameter in parameters
+    )
 
 
 def _combinations(parameters: tuple[Parameter, ...]) -> Iterator[dict[str, Any]]:

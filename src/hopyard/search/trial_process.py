@@ -82,7 +82,8 @@ class TrialProcess:
     def answer(self, verdict: bytes) -> None:
         """Tells the trial that asked whether to go on."""
         assert self._answers is not None
-        self._answers.write(verdict)
+        with suppress(BrokenPipeError):  # it has died meanwhile
+            self._answers.write(verdict)
 
     def _ending(
         self, order: TrialOrder, ear: TrialEar, ended: Exit | None, seconds: float | None

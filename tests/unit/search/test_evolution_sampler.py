@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.storages import InMemoryStorage
+from optuna.storages import InMemoryStorage, JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import Trial, TrialState
 
 from hopyard.errors import InvalidSearch
@@ -104,10 +106,10 @@ def test_it_does_not_wait_for_the_whole_first_population() -> None:
 def test_more_parallel_trials_than_members_find_work() -> None:
     study = study_of(sampler(population=4))
     trials = [ask(study) for _ in range(12)]
-    assert len({trial.params["x"] for trial in trials}) == 12
+    assert len({tuple(trial.params.values()) for trial in trials}) == 12
     for trial in trials:
         tell(study, trial)
-    assert len({ask(study).params["x"] for _ in range(12)}) == 12
+    assert len({tuple(ask(study).params.values()) for _ in range(12)}) == 12
 
 
 def test_a_generation_waits_for_the_one_before() -> None:
@@ -156,6 +158,20 @@ def test_a_resumed_study_goes_on_exactly(synchronous: bool, seed: int | None) ->
     assert ask(other).params == next_one.params
 
 
+def test_a_study_in_a_file_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    def trials_of(study: optuna.Study, count: int) -> list[dict[str, Any]]:
+        for _ in range(count):
+            tell(study, ask(study))
+        return [trial.params for trial in study.trials]
+
+    def opened() -> JournalStorage:
+        return JournalStorage(JournalFileBackend(str(tmp_path / "journal")))
+
+    trials_of(study_of(sampler(population=5), storage=opened(), study_name="s"), 13)
+    resumed = optuna.load_study(storage=opened(), study_name="s", sampler=sampler(population=5))
+    assert trials_of(resumed, 9) == trials_of(study_of(sampler(population=5)), 22)
+
+
 def test_a_founder_that_failed_is_replaced_by_a_new_one() -> None:
     study = study_of(sampler(population=4))
     trials = [ask(study) for _ in range(4)]
@@ -200,7 +216,7 @@ def test_parameters_of_other_branches_evolve_along() -> None:
         space.suggest(trial)
         return trial.params["x"] + abs(trial.params.get("momentum", -1.0) - 0.5)
 
-    study.optimize(conditional, n_trials=80)
+    study.optimize(conditional, n_trials=60)
     assert all(len(trial.system_attrs[NOTE]["vector"]) == 3 for trial in study.trials)
     assert study.best_value < 0.1
 
