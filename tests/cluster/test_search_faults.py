@@ -100,6 +100,41 @@ def test_the_trial_of_a_killed_python_worker_runs_again(
     assert not still_running([victim], END_SECONDS)
 
 
+def wait_as_a_pair_at_first(number: int, ctx: NodeContext) -> float:
+    """The nodes of trial 0 wait for ever when they run for the first time."""
+    path = f"pair/{number}.{ctx.rank}"
+    is_first = not ctx.project.exists(path)
+    ctx.project.put(path, str(os.getpid()).encode())
+    if number == 0 and is_first:
+        threading.Event().wait()
+    return float(number)
+
+
+def test_a_distributed_trial_that_loses_an_executor_runs_again(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    project = Project.open()
+    study = pool.submit(
+        hopyard.grid_search,
+        wait_as_a_pair_at_first,
+        {"number": [0, 1]},
+        nodes_per_trial=2,
+        spark=executors,
+        progress=False,
+    )
+    paths = ["pair/0.0", "pair/0.1"]
+    wait_until(lambda: study.done() or all(map(project.exists, paths)), "both nodes have begun", SECONDS)
+    nodes = [psutil.Process(int(project.read(path))) for path in paths]
+    executor_of(nodes[1]).kill()
+    trials = study.result(SECONDS).trials
+    assert [(trial.state, trial.value) for trial in trials] == [
+        (TrialState.FINISHED, 0.0),
+        (TrialState.FINISHED, 1.0),
+    ]
+    assert [trial.attempt for trial in trials] == [1, 0]
+    assert not still_running(nodes, END_SECONDS)
+
+
 def test_a_study_whose_job_somebody_cancels_in_spark_ends_with_that(
     executors: SparkSession, pool: ThreadPoolExecutor
 ) -> None:

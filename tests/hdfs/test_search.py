@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -32,9 +32,14 @@ TABLE = [
 REPAIRED = "Resources/repaired"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(mini_hdfs: MiniHDFS) -> Project:
     return Project(mini_hdfs.url, uuid4().hex)
+
+
+@pytest.fixture(scope="module")
+def study(project: Project) -> Study:
+    return search(project, train, name="grid")
 
 
 def train(learning_rate: float, dropout: float, ctx: NodeContext) -> float:
@@ -51,16 +56,9 @@ def train_with_data(learning_rate: float, dropout: float, ctx: NodeContext) -> f
     return dropout - learning_rate
 
 
-def search(project: Project, function: object = train, *, resume: bool = False) -> Study:
+def search(project: Project, function: Callable[..., float], **options: Any) -> Study:
     return hopyard.grid_search(
-        function,  # type: ignore[arg-type]
-        SPACE,
-        parallel=2,
-        backend="processes",
-        project=project,
-        name="grid",
-        resume=resume,
-        progress=False,
+        function, SPACE, parallel=2, backend="processes", project=project, progress=False, **options
     )
 
 
@@ -68,8 +66,7 @@ def rows(study: Study) -> Sequence[object]:
     return [dict(trial.params) for trial in study.trials]
 
 
-def test_a_grid_is_on_hdfs_with_all_that_its_trials_leave(project: Project) -> None:
-    study = search(project)
+def test_a_grid_is_on_hdfs_with_all_that_its_trials_leave(study: Study, project: Project) -> None:
     assert rows(study) == TABLE
     assert study.best_logdir == f"{study.logdir}/learning_rate=0.0001.dropout=0.7"
     for trial in study.trials:
@@ -79,30 +76,26 @@ def test_a_grid_is_on_hdfs_with_all_that_its_trials_leave(project: Project) -> N
         assert project.read(f"{project.relative(study.trial_logdir(trial))}/weights") == b"learnt"
 
 
-def test_a_study_on_hdfs_is_read_by_whoever_comes_later(project: Project) -> None:
-    study = search(project)
+def test_a_study_on_hdfs_is_read_by_whoever_comes_later(study: Study, project: Project) -> None:
     loaded = Study.load("grid", project=project)
     assert loaded.trials == study.trials
     assert loaded.best_value == study.best_value
 
 
+def test_a_study_on_hdfs_that_is_done_is_not_run_again(study: Study, project: Project) -> None:
+    again = search(project, train, name="grid", resume=True)
+    assert (again.run_id, again.trials) == (study.run_id, study.trials)
+
+
 def test_a_study_on_hdfs_goes_on_where_it_was_given_up(project: Project) -> None:
     with pytest.raises(StudyFailed, match="there are no data"):
         search(project, train_with_data)
-    before = Study.load("grid", project=project)
+    before = Study.load("train_with_data", project=project)
     failed = [trial.number for trial in before.trials if trial.state is TrialState.FAILED]
     assert len(failed) >= 3
     project.put(REPAIRED, b"")
     study = search(project, train_with_data, resume=True)
     assert study.run_id == before.run_id
     assert rows(study) == TABLE
-    ended = {trial.number: trial.state for trial in study.trials}
-    assert [number for number, state in ended.items() if state is TrialState.FAILED] == failed
+    assert [trial.number for trial in study.trials if trial.state is TrialState.FAILED] == failed
     assert RunReader(project, study.run_id).record().state is RunState.FINISHED
-
-
-def test_a_study_on_hdfs_that_is_done_is_not_run_again(project: Project) -> None:
-    study = search(project)
-    again = search(project, resume=True)
-    assert again.run_id == study.run_id
-    assert again.trials == study.trials
