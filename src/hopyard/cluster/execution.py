@@ -85,7 +85,10 @@ def execute(data: bytes) -> Report:
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
-    return f"{type(error).__name__}: {error}"
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as unprintable:  # noqa: BLE001  of the user's own class
+        return f"{type(error).__name__}, whose text cannot be had ({type(unprintable).__name__})"
 
 
 def _write_whole(path: Path, data: bytes) -> None:

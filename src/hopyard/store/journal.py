@@ -85,6 +85,7 @@ class _File:
             raise JournalTaken(str(path)) from None
         self._drop_torn_line(path)
         self._lines: list[bytes] = []
+        self._left = b""
         self._collecting = threading.Lock()
         self._writing = threading.Lock()
 
@@ -102,9 +103,9 @@ class _File:
         with self._writing:
             with self._collecting:
                 lines, self._lines = self._lines, []
-            left = memoryview(b"".join(lines))
-            while left:
-                left = left[os.write(self._descriptor, left) :]
+            self._left += b"".join(lines)
+            while self._left:  # what a full disk did not take is tried again with the next commit
+                self._left = self._left[os.write(self._descriptor, self._left) :]
 
     def close(self) -> None:
         if self._descriptor < 0:

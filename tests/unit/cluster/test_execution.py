@@ -111,3 +111,18 @@ def test_files_that_modules_keep_open_are_flushed_at_the_end(tmp_path: Path) -> 
     assert (tmp_path / "kept").read_text() == "all of it"
     assert b"could not be flushed: no such luck" in ended.stderr
     assert ended.returncode == 0
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raise_unprintable() -> None:
+    raise Unprintable
+
+
+def test_an_error_that_cannot_be_printed_is_told_by_its_name() -> None:
+    failure = execute(cloudpickle.dumps(raise_unprintable)).failure
+    assert failure is not None
+    assert failure.message.startswith("Unprintable, whose text cannot be had")

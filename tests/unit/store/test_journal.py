@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -92,3 +93,23 @@ def test_a_writer_that_was_killed_holds_up_nobody_and_its_half_line_is_dropped(t
     with Journal(project, PATH) as journal:
         journal.append(b"next")
     assert lines(project) == [b"whole", b"next"]
+
+
+def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path: Path) -> None:
+    project = Project.open(str(tmp_path), "p")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with Journal(project, PATH) as journal:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (6, usual[1]))
+            journal.append(b"one")
+            journal.append(b"two")
+            with pytest.raises(OSError, match="too large"):
+                journal.commit()
+            assert lines(project) == [b"one"]
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+            journal.append(b"three")
+        assert lines(project) == [b"one", b"two", b"three"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, ignored)
