@@ -265,8 +265,8 @@ def test_a_trial_that_ended_while_its_driver_was_dying_is_not_run_again(driver: 
     driver.await_the_waiting()
     first, second = WAITING
     driver.process.send_signal(signal.SIGSTOP)
-    driver.say_the_word(first)
     records = stored_records()
+    driver.say_the_word(first)
     wait_until(lambda: stored_records() > records, "the trial has stored its record", SECONDS)
     assert not driver.end(signal.SIGKILL)
     driver.say_the_word(second)
