@@ -76,11 +76,13 @@ def test_files_survive_a_crash_of_the_datanode_and_a_restart() -> None:
 
 
 def test_leaving_the_context_leaves_neither_processes_nor_files() -> None:
-    before = set(psutil.Process(os.getpid()).children(recursive=True))
     with MiniHDFS() as hdfs:
         folder = hdfs.folder
+        servers = descendants(os.getpid(), str(folder))
+        assert sum(server.name() == "java" for server in servers) == 2
     assert not folder.exists()
-    assert set(psutil.Process(os.getpid()).children(recursive=True)) == before
+    assert still_running(servers, 0) == []
+    assert descendants(os.getpid(), str(folder)) == []
 
 
 def test_servers_end_when_their_owner_is_killed() -> None:
