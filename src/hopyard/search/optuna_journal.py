@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
+from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
+from optuna.trial import FrozenTrial, TrialState
 
 from hopyard.store import Journal
+
+WAITING = (TrialState.WAITING,)
 
 
 class JournalBackend(BaseJournalBackend):
@@ -43,3 +47,42 @@ class JournalBackend(BaseJournalBackend):
             if self._journal is not None:
                 self._journal.append(line.encode())
             self._unread.append(json.loads(line))  # as a reader of the journal would get it
+
+
+class StudyStorage(JournalStorage):
+    """Optuna's storage of a study in a journal that only this process writes.
+
+    Before each new trial Optuna looks through all of the study for some that wait. It gets these from a list here:
+    a trial costs the same in a long study as in a short one.
+
+    Args:
+        backend: The journal.
+    """
+
+    def __init__(self, backend: JournalBackend) -> None:
+        super().__init__(backend)
+        self._queued: dict[int, list[int]] = {}  # by study; of those that were asked for
+
+    def create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> int:
+        """Returns the id of a new trial."""
+        trial_id = super().create_new_trial(study_id, template_trial)
+        if study_id in self._queued and template_trial is not None and template_trial.state in WAITING:
+            self._queued[study_id].append(trial_id)
+        return trial_id
+
+    def get_all_trials(
+        self,
+        study_id: int,
+        deepcopy: bool = True,  # noqa: FBT001, FBT002  Optuna's own signature
+        states: Container[TrialState] | None = None,
+    ) -> list[FrozenTrial]:
+        """Returns the trials of a study."""
+        if states != WAITING or deepcopy:
+            return super().get_all_trials(study_id, deepcopy, states)
+        if study_id in self._queued:
+            queued = map(self.get_trial, self._queued[study_id])
+            waiting = [trial for trial in queued if trial.state in WAITING]
+        else:
+            waiting = super().get_all_trials(study_id, deepcopy, states)
+        self._queued[study_id] = [trial._trial_id for trial in waiting]  # noqa: SLF001  what storages call it
+        return waiting

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import optuna
-from optuna.storages import JournalStorage
 from optuna.study import StudyDirection
 
 from hopyard.cluster.housekeeping import Chore, Housekeeper
@@ -19,7 +18,7 @@ from hopyard.errors import JournalTaken, PathNotFound, StudyBusy, StudyFailed
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
 from hopyard.search.ledger import FOLDER, Ledger
-from hopyard.search.optuna_journal import JournalBackend
+from hopyard.search.optuna_journal import JournalBackend, StudyStorage
 from hopyard.search.quiet import quiet_optuna
 from hopyard.search.slot import SlotOrders
 from hopyard.search.status import StudyStatus
@@ -176,7 +175,7 @@ class StudyRunner:
         written = read_journal(plan.project, self._paths.study_journal)
         with quiet_optuna():
             self._study = optuna.create_study(
-                storage=JournalStorage(JournalBackend(written, journal)),
+                storage=StudyStorage(JournalBackend(written, journal)),
                 study_name=str(self._run.id),
                 sampler=plan.sampler,
                 pruner=plan.pruner,

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -81,17 +81,17 @@ class Ending:
 
     def write(self, folder: Path) -> None:
         """Leaves the ending in a folder, whole or not at all."""
-        fields = {**asdict(self), "state": self.state.value}
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
         folder.mkdir(exist_ok=True)  # the function may have removed it
         temporary = folder / f"{ENDING_FILE}.tmp"
-        temporary.write_text(json.dumps(fields), "utf-8")
+        temporary.write_text(json.dumps({**told, "state": self.state.value}), "utf-8")
         os.replace(temporary, folder / ENDING_FILE)
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
         """Returns the ending in a folder; None if the trial's process left none."""
         try:
-            fields = json.loads((folder / ENDING_FILE).read_bytes())
+            told = json.loads((folder / ENDING_FILE).read_bytes())
         except FileNotFoundError:
             return None
-        return cls(**{**fields, "state": TrialState(fields["state"]), "values": tuple(fields["values"])})
+        return cls(**{**told, "state": TrialState(told["state"]), "values": tuple(told["values"])})

@@ -75,32 +75,10 @@ class TrialRun:
     def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool]) -> TrialRecord | None:
         """Returns what came of the trial, which is stored by then; None if it was stopped."""
         started = time.time()
-        _tidy(self._folder)
-        return self._run(process, judge, started)
-
-    def do_chores(self) -> None:
-        """Stores what is due; called now and then by another thread while the trial runs."""
-        with self._keeping:
-            if self._keeper is None:
-                return
-            for chore in self._keeper.chores:
-                chore.run_if_due()
-            if self._events is not None and not self._is_shown:
-                self._is_shown = True
-                self._show(self._events)
-
-    def sign(self) -> Sign:
-        """Returns what the driver is told of the trial while it runs."""
-        return Sign() if self._keeper is None else self._keeper.sign()
-
-    def _run(
-        self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool], started: float
-    ) -> TrialRecord | None:
         checkpoints = Checkpoints(self._task, self._folder)
-        checkpoints.fetch()
         place = NodePlace(scratch=self._folder, checkpoints=checkpoints.folder, members=Members(by_role={}))
-        place.logdir.mkdir(exist_ok=True)
-        place.temporary.mkdir(exist_ok=True)
+        _tidy(self._folder, place.logdir, place.temporary)
+        checkpoints.fetch()
         order = TrialOrder(
             arguments=self._assignment.arguments,
             environment={**self._task.variables(place), "TMPDIR": str(place.temporary)},
@@ -120,6 +98,21 @@ class TrialRun:
         with self._keeping:
             self._keeper = None
             return self._store(keeper, record)
+
+    def do_chores(self) -> None:
+        """Stores what is due; called now and then by another thread while the trial runs."""
+        with self._keeping:
+            if self._keeper is None:
+                return
+            for chore in self._keeper.chores:
+                chore.run_if_due()
+            if self._events is not None and not self._is_shown:
+                self._is_shown = True
+                self._show(self._events)
+
+    def sign(self) -> Sign:
+        """Returns what the driver is told of the trial while it runs."""
+        return Sign() if self._keeper is None else self._keeper.sign()
 
     def _record(self, ending: Ending, started: float, *, is_hopeless: bool) -> TrialRecord:
         stopped = is_hopeless and ending.state is TrialState.FINISHED
@@ -171,17 +164,22 @@ class TrialRun:
         self._orders.project.put(f"{self._paths.folder}/{events.name}", events.data)
 
 
-def _tidy(folder: Path) -> None:
-    """Makes a folder hold nothing but empty folders, as a trial expects it."""
+def _tidy(folder: Path, *inner: Path) -> None:
+    """Makes a folder hold nothing but these folders, empty, as a trial expects it."""
     folder.mkdir(exist_ok=True)
+    missing = {path.name for path in inner}
     for entry in os.scandir(folder):
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.path)
-        elif any(os.scandir(entry.path)):
+        elif entry.name in missing and not any(os.scandir(entry.path)):
+            missing.remove(entry.name)
+        else:
             # aside first: what a trial has left running, or has locked, must not be in the way of the next one
             aside = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}")
             os.rename(entry.path, aside)
             shutil.rmtree(aside, ignore_errors=True)
+    for name in missing:
+        os.mkdir(folder / name)
 
 
 def _not_stored(record: TrialRecord, reason: str | None) -> TrialRecord:

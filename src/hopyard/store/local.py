@@ -7,12 +7,13 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Self
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound
 from hopyard.store.filesystem import CHUNK_BYTES, Entry, name_of, parent_of, temporary_beside
 from hopyard.store.location import Location
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class LocalFileSystem:
@@ -32,10 +33,12 @@ class LocalFileSystem:
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""
         temporary = temporary_beside(path)
+        is_renamed = False
         try:
             _write_new(temporary, chunks)
             if replace:
                 os.replace(temporary, path)
+                is_renamed = True
             else:
                 os.link(temporary, path)
         except FileExistsError as error:
@@ -43,9 +46,10 @@ class LocalFileSystem:
         except IsADirectoryError as error:
             raise IsAFolder(path) from error
         finally:
-            # Gone already after os.replace, and never there if it could not be opened.
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                os.unlink(temporary)
+            if not is_renamed:
+                # Never there if it could not be opened.
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    os.unlink(temporary)
 
     def read(self, path: str) -> Iterator[bytes]:
         """See `FileSystem.read`."""
@@ -124,14 +128,16 @@ class LocalFileSystem:
 
 def _write_new(path: str, chunks: Iterable[bytes]) -> None:
     try:
-        file = open(path, "xb", buffering=0)  # noqa: SIM115  closed below
+        descriptor = os.open(path, _NEW, 0o666)
     except (FileNotFoundError, NotADirectoryError):
         # Folders are made when one is missing, not asked for at each write.
         _make_folder(parent_of(path))
-        file = open(path, "xb", buffering=0)  # noqa: SIM115  closed below
-    with file:
+        descriptor = os.open(path, _NEW, 0o666)
+    try:
         for chunk in chunks:
-            _write_all(file.fileno(), chunk)
+            _write_all(descriptor, chunk)
+    finally:
+        os.close(descriptor)
 
 
 def _write_all(descriptor: int, chunk: bytes) -> None:
@@ -142,7 +148,7 @@ def _write_all(descriptor: int, chunk: bytes) -> None:
 
 def _make_folder(path: str) -> None:
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        os.makedirs(path, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise NotAFolder(path) from error
 

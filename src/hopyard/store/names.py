@@ -24,7 +24,8 @@ _REFUSED_CHARACTERS = {
     ":": "HDFS cannot hold a colon",
 }
 # Parts that do not begin with a dot, of letters that nobody takes for something else.
-_USUAL = re.compile(r"[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*(/[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*)*")
+_USUAL_NAME = re.compile(r"[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*")
+_USUAL = re.compile(f"{_USUAL_NAME.pattern}(/{_USUAL_NAME.pattern})*")
 
 
 def check_name(name: str) -> str:
@@ -33,7 +34,7 @@ def check_name(name: str) -> str:
     Raises:
         InvalidName: Some store could not, or would take it for something else.
     """
-    reason = _why_not(name)
+    reason = None if len(name) <= MAX_NAME_BYTES and _USUAL_NAME.fullmatch(name) else _why_not(name)
     if reason:
         raise InvalidName(name, reason)
     return name

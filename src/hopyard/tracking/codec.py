@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -24,14 +24,23 @@ from hopyard.tracking.runid import RunId
 R = TypeVar("R", bound=Record)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Field:
-    """One stored field of a record: its name, the type of its value, and whether a file may leave it out."""
+    """One stored field of a record.
+
+    Attributes:
+        name: What it is called.
+        is_optional: Whether it may be None.
+        is_required: Whether a file must have it.
+        dump: Returns a value of it as JSON.
+        load: Returns the value that JSON stands for.
+    """
 
     name: str
-    hint: Any
-    optional: bool
-    required: bool
+    is_optional: bool
+    is_required: bool
+    dump: Callable[[Any], Json]
+    load: Callable[[Any], Any]
 
 
 def encode_line(record: Record) -> bytes:
@@ -44,12 +53,13 @@ def encode_line(record: Record) -> bytes:
 
 
 def encode_file(record: Record) -> bytes:
-    """Returns `record` as the content of a file of its own, indented for people.
+    """Returns `record` as the content of a file of its own: for people, a line for each field.
 
     Raises:
         TypeError: A field holds something that cannot be stored; the text names the field.
     """
-    return jsonvalue.dumps(_to_json(record), indent=2) + b"\n"
+    fields = (f"  {_text(name)}: {_text(value)}" for name, value in _to_json(record).items())
+    return ("{\n" + ",\n".join(fields) + "\n}\n").encode("ascii")
 
 
 def decode(kind: type[R], data: bytes, path: str) -> R:
@@ -64,12 +74,6 @@ def decode(kind: type[R], data: bytes, path: str) -> R:
         raise CorruptRecord(path, str(error)) from error
 
 
-@cache
-def _origin(hint: Any) -> Any:
-    """Returns what a generic type is made of; asked for each field of each record."""
-    return get_origin(hint)
-
-
 def _fields(kind: type[Record]) -> tuple[_Field, ...]:
     # mypy takes the __hash__ of a record for that of its class.
     return _read_fields(kind)  # type: ignore[arg-type]
@@ -82,85 +86,100 @@ def _read_fields(kind: type[Record]) -> tuple[_Field, ...]:
 
 
 def _field(declared: dataclasses.Field[Any], hint: Any) -> _Field:
-    optional = _origin(hint) is UnionType
-    core = next(arg for arg in get_args(hint) if arg is not NoneType) if optional else hint
-    required = declared.default is dataclasses.MISSING and declared.default_factory is dataclasses.MISSING
-    return _Field(declared.name, core, optional, required)
+    is_optional = get_origin(hint) is UnionType
+    core = next(arg for arg in get_args(hint) if arg is not NoneType) if is_optional else hint
+    return _Field(
+        name=declared.name,
+        is_optional=is_optional,
+        is_required=declared.default is dataclasses.MISSING
+        and declared.default_factory is dataclasses.MISSING,
+        dump=_dumper(core),
+        load=_loader(core),
+    )
 
 
-def _to_json(record: Record) -> Json:
+def _to_json(record: Record) -> dict[str, Json]:
     stored: dict[str, Json] = {}
     for known in _fields(type(record)):
         value = getattr(record, known.name)
         try:
-            stored[known.name] = None if known.optional and value is None else _dump(known.hint, value)
+            stored[known.name] = None if value is None and known.is_optional else known.dump(value)
         except TypeError as error:
             raise TypeError(f"{type(record).__name__}.{known.name}: {error}") from error
-    clash = stored.keys() & record.extra.keys()
-    if clash:
-        raise TypeError(f"{type(record).__name__}.extra repeats fields of the record: {sorted(clash)}")
-    return stored | dict(record.extra)
+    if record.extra:
+        clash = stored.keys() & record.extra.keys()
+        if clash:
+            raise TypeError(f"{type(record).__name__}.extra repeats fields of the record: {sorted(clash)}")
+        stored.update(record.extra)
+    return stored
 
 
-def _dump(hint: Any, value: Any) -> Json:
-    if _origin(hint) is tuple:
-        return [_dump(get_args(hint)[0], item) for item in value]
-    if _origin(hint) is Mapping:
-        return jsonvalue.tag(value)
+def _dumper(hint: Any) -> Callable[[Any], Json]:
+    """Returns what turns values of a type into JSON; made once for each field, used for each record."""
+    if get_origin(hint) is tuple:
+        dump = _dumper(get_args(hint)[0])
+        return lambda value: [dump(item) for item in value]
+    if get_origin(hint) is Mapping:
+        return jsonvalue.tag
     if hint is float:
-        return jsonvalue.spell_float(value)
+        return jsonvalue.spell_float
     if hint is int:
         # `index` takes the integers of numpy too, and refuses floats instead of rounding them.
-        return operator.index(value)
+        return operator.index
+    if hint is RunId:
+        return lambda value: str(_check(hint, value))
+    if issubclass(hint, Enum):
+        return lambda value: _check(hint, value).value
+    return lambda value: _check(hint, value)
+
+
+def _check(hint: type, value: Any) -> Any:
     if not isinstance(value, hint):
         raise TypeError(f"expected {hint.__name__}, found {value!r:.80}")
-    if isinstance(value, Enum):
-        stored: Json = value.value
-        return stored
-    return str(value) if hint is RunId else value
+    return value
 
 
 def _from_json(kind: type[R], stored: Mapping[str, Json]) -> R:
-    fields = _fields(kind)
     values: dict[str, Any] = {}
-    for known in fields:
-        if known.name in stored:
-            values[known.name] = _load_field(known, stored[known.name])
-        elif known.required:
+    unknown = dict(stored)
+    for known in _fields(kind):
+        if known.name in unknown:
+            values[known.name] = _load_field(known, unknown.pop(known.name))
+        elif known.is_required:
             raise ValueError(f"the field {known.name!r} is missing")
-    names = {known.name for known in fields}
-    return kind(extra={name: value for name, value in stored.items() if name not in names}, **values)
+    return kind(extra=unknown, **values)
 
 
 def _load_field(known: _Field, value: Json) -> Any:
-    if value is None and known.optional:
+    if value is None and known.is_optional:
         return None
     try:
-        return _load(known.hint, value)
+        return known.load(value)
     except ValueError as error:
         raise ValueError(f"the field {known.name!r}: {error}") from error
 
 
-def _load(hint: Any, value: Any) -> Any:
-    if _origin(hint) is tuple:
-        return tuple(_load(get_args(hint)[0], item) for item in _expect(list, value))
-    if _origin(hint) is Mapping:
-        return jsonvalue.untag(_expect(dict, value))
+def _loader(hint: Any) -> Callable[[Any], Any]:
+    """Returns what turns JSON into values of a type; made once, as by `_dumper`."""
+    if get_origin(hint) is tuple:
+        load = _loader(get_args(hint)[0])
+        return lambda value: tuple(load(item) for item in _expect(list, value))
+    if get_origin(hint) is Mapping:
+        return lambda value: jsonvalue.untag(_expect(dict, value))
     if hint is float:
-        return jsonvalue.unspell_float(value)
+        return jsonvalue.unspell_float
     if hint is RunId:
-        return RunId.parse(_expect(str, value))
+        return lambda value: RunId.parse(_expect(str, value))
     if issubclass(hint, Enum):
-        return _load_enum(hint, value)
-    return _expect(hint, value)
+        members = {member.value: member for member in hint}
+        return lambda value: _member(members, value)
+    return lambda value: _expect(hint, value)
 
 
-def _load_enum(hint: type[Enum], value: object) -> Enum:
-    for member in hint:
-        if member.value == value:
-            return member
-    known = ", ".join(str(member.value) for member in hint)
-    raise ValueError(f"{value!r:.80} is not one of {known}")
+def _member(members: Mapping[object, Enum], value: object) -> Enum:
+    if isinstance(value, str) and value in members:
+        return members[value]
+    raise ValueError(f"{value!r:.80} is not one of {', '.join(map(str, members))}")
 
 
 def _expect(hint: type, value: Any) -> Any:
@@ -168,3 +187,7 @@ def _expect(hint: type, value: Any) -> Any:
     if type(value) is not hint:
         raise ValueError(f"expected {hint.__name__}, found {value!r:.80}")
     return value
+
+
+def _text(value: Json) -> str:
+    return jsonvalue.dumps(value, spaced=True).decode("ascii")

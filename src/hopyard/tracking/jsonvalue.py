@@ -14,6 +14,8 @@ from typing import NoReturn, TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | tuple[Json, ...] | Mapping[str, Json] | None"
 
 _TAG = "$float"
+_DENSE = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_SPACED = json.JSONEncoder(allow_nan=False)
 # `math.nan` itself and not a new NaN: equality of records goes by identity first, so they compare equal.
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -66,15 +68,19 @@ def untag(value: Json) -> Json:
     return value
 
 
-def dumps(value: Json, *, indent: int | None = None) -> bytes:
-    """Returns `value` as strict JSON, in ASCII so that any text survives any reader.
+def dumps(value: Json, *, spaced: bool = False) -> bytes:
+    """Returns `value` as strict JSON on one line, in ASCII so that any text survives any reader.
+
+    Args:
+        value: What to write.
+        spaced: Whether spaces follow commas and colons, for people.
 
     Raises:
         ValueError: `value` holds a NaN or an infinity that was not tagged.
         TypeError: `value` holds something that is not JSON.
     """
-    separators = (",", ":") if indent is None else None
-    return json.dumps(value, allow_nan=False, indent=indent, separators=separators).encode("ascii")
+    encode = _SPACED.encode if spaced else _DENSE.encode
+    return encode(value).encode("ascii")
 
 
 def loads(data: bytes) -> Json:

@@ -9,7 +9,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from hopyard.search.optuna_journal import JournalBackend
+from hopyard.search.optuna_journal import JournalBackend, StudyStorage
 from hopyard.search.quiet import quiet_optuna
 from hopyard.store import Journal, Project, read_journal
 
@@ -25,7 +25,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Project:
 
 
 def study_in(project: Project, journal: Journal) -> optuna.Study:
-    storage = JournalStorage(JournalBackend(read_journal(project, PATH), journal))
+    storage = StudyStorage(JournalBackend(read_journal(project, PATH), journal))
     with quiet_optuna():
         return optuna.create_study(storage=storage, study_name="s", load_if_exists=True)
 
@@ -104,3 +104,17 @@ def test_an_operation_is_never_skipped(project: Project) -> None:
         with pytest.raises(LookupError, match="operation 0 was asked for; the next one is 2"):
             backend.read_logs(0)
         assert backend.read_logs(2) == [{"op_code": 2}]
+
+
+def test_a_queued_trial_is_next_whenever_it_was_queued(project: Project) -> None:
+    with Journal(project, PATH) as journal:
+        study_in(project, journal).enqueue_trial({"x": 0.25})
+    with Journal(project, PATH) as journal:
+        study = study_in(project, journal)
+        assert study.ask().suggest_float("x", 0, 1) == 0.25
+        assert study.ask().number == 1
+        study.enqueue_trial({"x": 0.5})
+        study.enqueue_trial({"x": 0.75})
+        assert [study.ask().suggest_float("x", 0, 1) for _ in range(2)] == [0.5, 0.75]
+        assert study.ask().number == 4
+        assert study.get_trials(states=(TrialState.WAITING,)) == []
