@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from optuna.study import StudyDirection
-from optuna.trial import TrialState
 
 from hopyard.errors import InvalidSearch
-from hopyard.search.evolution import FEWEST_MEMBERS, Population, Recipe, Vector, latin_hypercube, stranger
+from hopyard.search.evolution import FEWEST_MEMBERS, Recipe
+from hopyard.search.evolution_course import NOTE, Course
 from hopyard.search.own_sampler import OwnSampler
-from hopyard.search.turns import Move, Turn, next_at_once, next_in_generation
 from hopyard.search.unit_cube import Axis
 
 if TYPE_CHECKING:
@@ -23,12 +21,10 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
-NOTE = "hopyard:evolution"
 FIXED = "fixed_params"  # where Optuna keeps the parameters of a trial that was enqueued
 MEMBERS_PER_DIMENSION = 15
 FEWEST_BY_DEFAULT = 6
 MOST_BY_DEFAULT = 60
-FOUNDERS = (0, 1)  # names a stream of random numbers; those of the trials are named by one number
 
 
 class DifferentialEvolutionSampler(OwnSampler):
@@ -72,6 +68,7 @@ class DifferentialEvolutionSampler(OwnSampler):
         self._generations = generations
         self._synchronous = synchronous
         self._seed = seed
+        self._followed: tuple[str, Course] | None = None
         if not self._axes:
             raise InvalidSearch("an evolution without a parameter to vary", "give a range, or several values")
         if generations is not None and generations < 0:
@@ -84,7 +81,7 @@ class DifferentialEvolutionSampler(OwnSampler):
 
     def is_ready(self, study: Study) -> bool:
         """Returns whether a trial may be asked for now: not while a generation waits for its last trials."""
-        return self._turn(self._moves(study)).is_due
+        return self._course(study).turn().is_due
 
     def group(self, trial: FrozenTrial) -> str:
         """Returns the folder of the trial's generation if there are such."""
@@ -98,9 +95,9 @@ class DifferentialEvolutionSampler(OwnSampler):
         if NOTE in trial.system_attrs:
             return  # a trial that is repeated
         seed = self._seed_of(study)
-        moves = self._moves(study)
-        turn = self._turn(moves)
-        vector = self._vector(turn, moves, seed, np.random.default_rng([seed, trial.number]))
+        course = self._course(study)
+        turn = course.turn()
+        vector = course.vector(turn, seed, np.random.default_rng([seed, trial.number]))
         for index, (name, axis) in enumerate(self._axes.items()):
             if name in trial.system_attrs.get(FIXED, {}):
                 vector[index] = axis.coordinate(trial.system_attrs[FIXED][name])
@@ -133,54 +130,20 @@ class DifferentialEvolutionSampler(OwnSampler):
             self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if known is None else known
         return self._seed
 
-    def _moves(self, study: Study) -> list[Move]:
-        """Returns the moves of all trials, in the order in which they ended; then those under way."""
-        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
-        trials = [trial for trial in self._trials(study) if self._is_mine(trial)]
-        trials.sort(key=lambda trial: (trial.datetime_complete or datetime.max, trial.number))  # noqa: DTZ901  as Optuna has them
-        return [_move(trial, sign) for trial in trials]
-
-    def _is_mine(self, trial: FrozenTrial) -> bool:
-        """Returns whether a trial belongs to a population like this one; studies can be mixed."""
-        note = trial.system_attrs.get(NOTE)
-        return note is not None and note["place"] < self._size and len(note["vector"]) == len(self._axes)
-
-    def _turn(self, moves: Sequence[Move]) -> Turn:
-        return (next_in_generation if self._synchronous else next_at_once)(moves, self._size)
-
-    def _vector(self, turn: Turn, moves: Sequence[Move], seed: int, generator: np.random.Generator) -> Vector:
-        population = Population(
-            [axis.dimension for axis in self._axes.values()], self._recipe, size=self._size
-        )
-        for move in moves:
-            vector = np.array(move.vector)
-            if move.value is None or (self._synchronous and move.generation >= turn.generation):
-                population.avoid(vector)
-            else:
-                population.compete(move.place, vector, move.value)
-        if turn.place in population.members and population.can_mutate:
-            return population.propose(turn.place, generator)
-        if any(move.place == turn.place for move in moves):
-            return stranger(len(self._axes), generator)
-        founders = latin_hypercube(self._size, len(self._axes), np.random.default_rng([seed, *FOUNDERS]))
-        founder: Vector = founders[turn.place]
-        return founder
-
-
-def _move(trial: FrozenTrial, sign: float) -> Move:
-    note = trial.system_attrs[NOTE]
-    value = None
-    if trial.state is TrialState.COMPLETE:
-        value = sign * trial.values[0]
-    elif trial.state is TrialState.PRUNED:
-        value = np.inf  # its last report is not comparable, but it is a member rather than a failure
-    return Move(
-        place=note["place"],
-        generation=note["generation"],
-        vector=tuple(note["vector"]),
-        is_over=trial.state.is_finished(),
-        value=value,
-    )
+    def _course(self, study: Study) -> Course:
+        """Returns what has become of the study's trials until now."""
+        if self._followed is None or self._followed[0] != study.study_name:
+            course = Course(
+                [axis.dimension for axis in self._axes.values()],
+                self._recipe,
+                size=self._size,
+                synchronous=self._synchronous,
+                sign=-1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0,
+            )
+            self._followed = study.study_name, course
+        course = self._followed[1]
+        course.follow(self._trials(study))
+        return course
 
 
 def _size(population: int | None, dimensions: int) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,36 @@ def test_a_study_in_a_file_goes_on_as_if_it_had_never_stopped(tmp_path: Path) ->
     assert trials_of(resumed, 9) == trials_of(study_of(sampler(population=5)), 22)
 
 
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_a_sampler_that_was_there_from_the_start_knows_what_one_learns_that_comes_later(
+    synchronous: bool,
+) -> None:
+    chance = random.Random(1)
+    settings = {"synchronous": synchronous, "population": 5}
+    storage = InMemoryStorage()
+    study = study_of(sampler(**settings), storage=storage, study_name="s")
+    under_way: list[Trial] = []
+    while len(study.trials) < 40:
+        late = optuna.load_study(storage=storage, study_name="s", sampler=sampler(**settings))
+        assert study.sampler.is_ready(study) == late.sampler.is_ready(late)
+        if len(under_way) < 3 and study.sampler.is_ready(study):
+            asking = (study, late)[
+                chance.random() < 0.1
+            ]  # also one by another sampler, as of another process
+            under_way.append(ask(asking))
+            course, later = study.sampler._course(study), late.sampler._course(late)
+            turn = course.turn()
+            assert later.turn() == turn
+            vectors = [each.vector(turn, 1, np.random.default_rng(2)) for each in (course, later)]
+            assert vectors[0].tolist() == vectors[1].tolist()
+        else:
+            ended = under_way.pop(chance.randrange(len(under_way)))
+            if chance.random() < 0.2:
+                study.tell(ended, state=TrialState.FAIL)
+            else:
+                tell(study, ended)
+
+
 def test_a_founder_that_failed_is_replaced_by_a_new_one() -> None:
     study = study_of(sampler(population=4))
     trials = [ask(study) for _ in range(4)]
@@ -193,8 +224,7 @@ def test_a_pruned_trial_loses_against_any_other() -> None:
     for _ in range(4):
         tell(study, ask(study))
     assert moves(study)[4:] == [(place, 1) for place in range(4)]
-    best = min(study.sampler._moves(study), key=lambda move: move.value)
-    assert best.value > -1000
+    assert study.sampler._course(study)._population.best[1] > -1000
 
 
 def test_an_enqueued_trial_keeps_its_parameters_and_takes_part_with_them() -> None:
@@ -203,7 +233,7 @@ def test_an_enqueued_trial_keeps_its_parameters_and_takes_part_with_them() -> No
     study.enqueue_trial(params)
     trial = ask(study)
     assert trial.params == params
-    (move,) = study.sampler._moves(study)
+    (move,) = study.sampler._course(study).under_way
     assert move.vector == pytest.approx((0.6, 0.6, 19.5 / 64, 0.5))
 
 

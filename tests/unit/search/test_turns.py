@@ -1,24 +1,50 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 
-from hopyard.search.turns import Move, Turn, next_at_once, next_in_generation
+from hopyard.search.turns import AtOnce, InGenerations, Move, Turn, Turns
 
 pytestmark = pytest.mark.unit
 
 SIZE = 5
 
 
-def finished(place: int, generation: int = 0) -> Move:
-    return Move(place=place, generation=generation, vector=(), is_over=True, value=1.0)
+@dataclass(frozen=True)
+class Played:
+    """A move, and whether it is over."""
+
+    move: Move
+    is_over: bool = True
 
 
-def failed(place: int, generation: int = 0) -> Move:
-    return Move(place=place, generation=generation, vector=(), is_over=True)
+def finished(place: int, generation: int = 0) -> Played:
+    return Played(Move(place=place, generation=generation, vector=(), value=1.0))
 
 
-def under_way(place: int, generation: int = 0) -> Move:
-    return Move(place=place, generation=generation, vector=())
+def failed(place: int, generation: int = 0) -> Played:
+    return Played(Move(place=place, generation=generation, vector=()))
+
+
+def under_way(place: int, generation: int = 0) -> Played:
+    return Played(Move(place=place, generation=generation, vector=()), is_over=False)
+
+
+def next_at_once(played: Sequence[Played], size: int) -> Turn:
+    return play(AtOnce(size), played)
+
+
+def next_in_generation(played: Sequence[Played], size: int) -> Turn:
+    return play(InGenerations(size), played)
+
+
+def play(turns: Turns, played: Sequence[Played]) -> Turn:
+    for each in played:
+        if each.is_over:
+            turns.note(each.move)
+    return turns.next([each.move for each in played if not each.is_over])
 
 
 FOUNDERS = [finished(place) for place in range(SIZE)]
