@@ -17,11 +17,11 @@ import hopyard
 from hopyard.search.api import differential_evolution
 from hopyard.tracking import TrialState
 
-MOST_SLOTS = 10
-POPULATION = 10
-GENERATIONS = 20
+MOST_SLOTS = 8
+POPULATION = 8
+GENERATIONS = 24
 EVALUATIONS = POPULATION * (GENERATIONS + 1)
-SHORTEST, LONGEST = 0.03, 0.3
+SHORTEST, LONGEST = 0.1, 1.0
 RARE = 0.2
 SPREAD, MIXED = "spread", "mixed"
 
@@ -65,22 +65,28 @@ def measure(
         spark=session,
         progress=False,
     )
-    lives = [
-        (trial.started, trial.ended)
+    ended = {
+        trial.number: trial.ended
         for trial in study.trials
-        if trial.state is TrialState.FINISHED and trial.started and trial.ended
-    ]
-    if len(lives) != EVALUATIONS:
-        sys.exit(f"{len(lives)} of {EVALUATIONS} trials ended well")
-    wall = max(ended for _, ended in lives) - min(started for started, _ in lives)
-    asleep = sum(duration(number, durations) for number in range(EVALUATIONS))
-    given = sum(ended - started for started, ended in lives)
+        if trial.state is TrialState.FINISHED and trial.ended is not None
+    }
+    if len(ended) != EVALUATIONS:
+        sys.exit(f"{len(ended)} of {EVALUATIONS} trials ended well")
+    ran = {number: (end - duration(number, durations), end) for number, end in ended.items()}
+    first, last = min(begin for begin, _ in ran.values()), max(ended.values())
+    # between: all slots have their processes, and there are trials for all of them
+    since = max(ended[number] for number in range(slots))
+    until = max(begin for begin, _ in ran.values())
     return {
-        "wall": wall,
-        "busy": asleep / (slots * wall),
-        "given": given / (slots * wall),
+        "wall": last - first,
+        "busy": sum(_within(each, since, until) for each in ran.values()) / (slots * (until - since)),
+        "busy_whole": sum(end - begin for begin, end in ran.values()) / (slots * (last - first)),
         "best": study.best_value,
     }
+
+
+def _within(span: tuple[float, float], since: float, until: float) -> float:
+    return max(0.0, min(span[1], until) - max(span[0], since))
 
 
 if __name__ == "__main__":
