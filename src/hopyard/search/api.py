@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from optuna.pruners import NopPruner
+
 from hopyard.errors import BadArguments, InvalidSearch
 from hopyard.search.ablation_space import Ablation
 from hopyard.search.backends import slot_backend
@@ -172,6 +174,7 @@ def run_search(
         seed=options.get("seed"),
         parallel=room,
         directions=spec.directions,
+        is_pruned=not isinstance(pruner, NopPruner),
         **sampler_options,
     )
     spec = _bounded(spec, chooser)

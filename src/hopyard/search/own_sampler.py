@@ -37,8 +37,8 @@ class OwnSampler(BaseSampler):
     # Optuna has no public way for a sampler to leave notes on a trial or to see all trials of a study: under
     # Hyperband the study that a sampler gets shows only those of one bracket. Optuna's own samplers do this too.
 
-    def _remember(self, study: Study, trial: FrozenTrial, key: str, note: Mapping[str, Any]) -> None:
-        study._storage.set_trial_system_attr(trial._trial_id, key, dict(note))  # noqa: SLF001
+    def _remember(self, study: Study, trial: FrozenTrial, key: str, note: Any) -> None:
+        study._storage.set_trial_system_attr(trial._trial_id, key, note)  # noqa: SLF001
 
     def _recall(self, study: Study, trial: FrozenTrial) -> Mapping[str, Any]:
         return study._storage.get_trial_system_attrs(trial._trial_id)  # noqa: SLF001

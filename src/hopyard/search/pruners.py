@@ -19,6 +19,7 @@ from optuna.pruners import (
 from hopyard.errors import InvalidSearch
 
 REDUCTION = 3
+FIRST_JUDGED = 3  # a first epoch tells little: judged by it, one search in four lost its best trial (docs/design/search.md)
 PATIENCE = 3
 
 
@@ -29,8 +30,8 @@ def pruner_for(pruner: str | BasePruner | None) -> BasePruner:
     |---|---|
     | ``none`` | None at all. |
     | ``median`` | Those whose best value is worse than the median of others at the same step. |
-    | ``asha`` | At steps 1, 3, 9, 27 and so on, those that are not among the best third. |
-    | ``hyperband`` | The same, but some trials are first judged at a later step, in case the first steps mislead. |
+    | ``asha`` | At steps 3, 9, 27 and so on, those that are not among the best third. |
+    | ``hyperband`` | The same from step 1, but some trials are first judged at a later step, in case the first ones mislead. |
     | ``patience`` | Those that ``median`` ends, but only once they have not become better for three steps. |
 
     Args:
@@ -65,7 +66,7 @@ def _kinds() -> dict[str, Callable[[], BasePruner]]:
 
 
 def _asha() -> BasePruner:
-    return SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION)
+    return SuccessiveHalvingPruner(min_resource=FIRST_JUDGED, reduction_factor=REDUCTION)
 
 
 def _hyperband() -> BasePruner:

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import InvalidSearch
@@ -16,20 +18,47 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 
+NOTE = "hopyard:row"
+
+
 class RowsSampler(OwnSampler):
-    """Gives trial number n row number n, in a study that is resumed as in a new one.
+    """Gives each trial the next row that no other trial has, in a study that is resumed as in a new one.
 
     Args:
         rows: The parameters of each trial, as they are stored.
+        shuffled: Whether rows come in an order of no meaning, always the same: who judges a trial by those before it
+            must not see all bad ones first.
     """
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Sequence[Mapping[str, Any]], *, shuffled: bool = False) -> None:
         self._rows = tuple(rows)
+        self._left = list(range(len(self._rows)))
+        if shuffled:
+            random.Random(len(self._left)).shuffle(self._left)  # noqa: S311  an order, no secret
+        self._seen = 0
 
     @property
     def total(self) -> int:
         """How many rows there are."""
         return len(self._rows)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Decides which row a trial gets, and notes it.
+
+        Raises:
+            InvalidSearch: There is none left.
+        """
+        if NOTE in trial.system_attrs:
+            return  # a trial that is repeated
+        for other in self._trials(study)[self._seen : trial.number]:
+            self._seen += 1
+            with suppress(KeyError, ValueError):  # of another sampler, or taken note of
+                self._left.remove(other.system_attrs[NOTE])
+        if not self._left:
+            raise InvalidSearch(
+                f"a trial number {trial.number}", f"it has {self.total} trials, from number 0"
+            )
+        self._remember(study, trial, NOTE, self._left.pop(0))
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Returns nothing: each parameter is asked for by itself."""
@@ -47,13 +76,9 @@ class RowsSampler(OwnSampler):
         """Returns the value that a parameter has in the trial's row.
 
         Raises:
-            InvalidSearch: There is no such row, or it lacks the parameter.
+            InvalidSearch: The row lacks the parameter.
         """
-        if trial.number >= self.total:
-            raise InvalidSearch(
-                f"a trial number {trial.number}", f"it has {self.total} trials, from number 0"
-            )
-        row = self._rows[trial.number]
+        row = self._rows[self._recall(study, trial)[NOTE]]
         if param_name not in row:
             raise InvalidSearch(f"{param_name!r} in trial {trial.number}", f"the trial's row is {dict(row)}")
         return row[param_name]

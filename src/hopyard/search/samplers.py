@@ -41,6 +41,7 @@ def sampler_for(
     seed: int | None = None,
     parallel: int = 1,
     directions: Sequence[Direction],
+    is_pruned: bool = False,
     **options: Any,
 ) -> BaseSampler:
     """Returns a sampler for a space.
@@ -49,7 +50,7 @@ def sampler_for(
     |---|---|
     | ``tpe`` | The default. Learns from all trials, also with choices, branches and several objectives. |
     | ``random`` | Any point, whatever came of others. |
-    | ``grid`` | Each combination once, in order; for lists and ranges with a step. |
+    | ``grid`` | Each combination once; for lists and ranges with a step. In order, but shuffled if there is a pruner. |
     | ``gp`` | A Gaussian process: for few, costly trials. Parameters of branches are chosen at random. |
     | ``cmaes`` | CMA-ES: for many trials with numbers. Choices and parameters of branches are left to TPE. |
     | ``qmc`` | Sobol points: at random, but evenly spread. Parameters of branches are chosen at random. |
@@ -62,6 +63,7 @@ def sampler_for(
         seed: Makes the choices repeatable.
         parallel: How many trials run at a time.
         directions: Of the objectives, one for each.
+        is_pruned: Whether trials are ended early that are worse than those before them.
         options: Settings of the sampler: those of `DifferentialEvolutionSampler` for ``de``, ``population`` for
             ``nsga2`` and ``cmaes``; the others have none.
 
@@ -82,7 +84,14 @@ def sampler_for(
     for package, extra in kind.needs.items():
         if find_spec(package) is None:
             raise MissingDependency(package, f"the sampler {name!r}", extra)
-    request = _Request(space=space, seed=seed, parallel=parallel, objectives=len(directions), options=options)
+    request = _Request(
+        space=space,
+        seed=seed,
+        parallel=parallel,
+        objectives=len(directions),
+        is_pruned=is_pruned,
+        options=options,
+    )
     with warnings.catch_warnings():
         # Optuna calls some arguments experimental that it has had for years; the user cannot do anything about it.
         warnings.simplefilter("ignore", ExperimentalWarning)
@@ -97,6 +106,7 @@ class _Request:
     seed: int | None
     parallel: int
     objectives: int
+    is_pruned: bool
     options: dict[str, Any]
 
     @property
@@ -146,7 +156,7 @@ def _random(request: _Request) -> BaseSampler:
 def _grid(request: _Request) -> BaseSampler:
     if not isinstance(request.space, Space):
         raise InvalidSearch("a grid over this space", "take no sampler, it has its own trials")
-    return RowsSampler(request.space.grid())
+    return RowsSampler(request.space.grid(), shuffled=request.is_pruned)
 
 
 def _gp(request: _Request) -> BaseSampler:

@@ -44,9 +44,9 @@ def test_median_prunes_a_trial_that_is_worse_than_half_of_the_others() -> None:
     assert pruned_at(pruner_for("median"), [GOOD] * 5 + [BAD, GOOD])[5:] == [0, None]
 
 
-def test_asha_prunes_at_steps_that_grow_by_three() -> None:
+def test_asha_prunes_at_steps_that_grow_threefold_from_three() -> None:
     falls_back = [1.0, 1.0, 1.0, 1.0, *[9.0] * 26]
-    assert pruned_at(pruner_for("asha"), [GOOD] * 3 + [BAD, falls_back])[3:] == [1, 9]
+    assert pruned_at(pruner_for("asha"), [GOOD] * 3 + [BAD, falls_back])[3:] == [3, 9]
 
 
 def test_hyperband_learns_the_number_of_steps_from_the_first_trial() -> None:

@@ -38,6 +38,26 @@ def test_a_resumed_study_goes_on_with_the_next_row() -> None:
     assert first + rest == [SPACE.arguments(row) for row in rows]
 
 
+def test_shuffled_rows_come_once_each_in_the_same_order() -> None:
+    rows = SPACE.grid()
+    orders = [played(optuna.create_study(sampler=RowsSampler(rows, shuffled=True)), 8) for _ in range(2)]
+    assert orders[0] == orders[1]
+    in_order = [SPACE.arguments(row) for row in rows]
+    assert orders[0] != in_order
+    assert sorted(map(repr, orders[0])) == sorted(map(repr, in_order))
+
+
+def test_a_study_that_is_resumed_in_another_order_still_plays_each_row_once() -> None:
+    rows = SPACE.grid()
+    storage = InMemoryStorage()
+    study = optuna.create_study(storage=storage, study_name="s", sampler=RowsSampler(rows))
+    first = played(study, 3)
+    study.add_trial(optuna.trial.create_trial(value=1.0))  # that nobody asked for
+    shuffled = RowsSampler(rows, shuffled=True)
+    rest = played(optuna.load_study(storage=storage, study_name="s", sampler=shuffled), 5)
+    assert sorted(map(repr, first + rest)) == sorted(repr(SPACE.arguments(row)) for row in rows)
+
+
 def test_there_is_no_trial_after_the_last_row() -> None:
     study = optuna.create_study(sampler=RowsSampler(SPACE.grid()[:1]))
     played(study, 1)

@@ -63,6 +63,20 @@ def test_grid_plays_all_rows() -> None:
     assert sampler.total == 4
 
 
+def test_grid_is_shuffled_for_a_pruner() -> None:
+    space = Space.of({"a": list(range(9))}, lists=Lists.VALUES)
+    tried = []
+    for is_pruned in (False, True):
+        sampler = sampler_for("grid", space, directions=MIN, is_pruned=is_pruned)
+        study = optuna.create_study(sampler=sampler)
+        for _ in range(9):
+            space.suggest(study.ask())
+        tried.append([trial.params["a"] for trial in study.trials])
+    assert tried[0] == list(range(9))
+    assert tried[1] != tried[0]
+    assert sorted(tried[1]) == tried[0]
+
+
 def test_grid_needs_a_space_that_can_be_listed() -> None:
     with pytest.raises(InvalidSearch, match="a grid over this space"):
         sampler_for("grid", Ablation.of({"a": ["b"]}, print), directions=MIN)
