@@ -117,7 +117,9 @@ class Slot:
             count = self._run_trials(scratch, self._process)
         if not self._over.is_set():
             self._call(LEAVE)
-        elif not self._lease.holds:  # a failure: Spark starts the slot again, and the driver may be back then
+        elif self._lease.holds:  # told to end, perhaps between its last question and this
+            self._say_that_it_leaves()
+        else:  # a failure: Spark starts the slot again, and the driver may be back then
             raise DriverOutOfReach("its address", self._reason)
         return count
 
@@ -191,6 +193,12 @@ class Slot:
                     raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
                 self._over.wait(RETRY_SECONDS)
         return None
+
+    def _say_that_it_leaves(self) -> None:
+        try:
+            self._link.call(LEAVE, {"life": self._life})
+        except OUT_OF_REACH as error:
+            LOG.info("the driver was not told that slot %d has ended: %s", self._number, error)
 
     def _environment(self, devices: Mapping[str, str]) -> dict[str, str]:
         """Returns the whole environment of the slot's process."""

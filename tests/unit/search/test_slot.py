@@ -96,6 +96,19 @@ def test_a_slot_runs_trials_in_one_process_until_there_are_no_more() -> None:
     assert not descendants(os.getpid(), "trial_entry")
 
 
+def test_a_slot_that_is_told_to_end_after_its_last_question_says_that_it_leaves() -> None:
+    driver = Driver(0)
+    asking = slot(driver)
+
+    def end(method: str, _: Message) -> None:
+        if method == NEXT and driver.service.look(lambda desk: desk.is_over):
+            asking.stop("the study is done")  # as its lease does
+
+    driver.after = end
+    assert asking.run() == 1
+    assert not driver.service.look(lambda desk: desk.slots)
+
+
 def test_a_trial_is_stored_before_it_is_told() -> None:
     driver = Driver(0, 1)
     stored_when_told: list[int] = []
