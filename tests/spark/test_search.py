@@ -86,10 +86,10 @@ def test_hopeless_trials_end_when_the_driver_says_so(spark: SparkSession) -> Non
     study = hopyard.grid_search(
         learn, {"rate": [0.0, 0.1, 0.3]}, pruner=ThresholdPruner(lower=0.45), spark=spark, progress=False
     )
-    states = [trial.state for trial in study.trials]
-    assert states == [TrialState.FINISHED, TrialState.PRUNED, TrialState.PRUNED]
-    steps = [max(trial.intermediate_values) for trial in study.optuna_study.trials]
-    assert steps == [5, 6, 2]  # not one step too many
+    states = {trial.params["rate"]: trial.state for trial in study.trials}
+    assert states == {0.0: TrialState.FINISHED, 0.1: TrialState.PRUNED, 0.3: TrialState.PRUNED}
+    steps = {trial.params["rate"]: max(trial.intermediate_values) for trial in study.optuna_study.trials}
+    assert steps == {0.0: 5, 0.1: 6, 0.3: 2}  # not one step too many
 
 
 def pid(number: int) -> dict[str, float]:
