@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import optuna
 import pytest
 from optuna.pruners import BasePruner, NopPruner, ThresholdPruner
-from optuna.samplers import BaseSampler
+from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import StudyDirection
 
 from hopyard.search.ledger import Ledger, record_of
+from hopyard.search.pruners import pruner_for
 from hopyard.search.quiet import quiet_optuna
 from hopyard.search.reading import Lists
 from hopyard.search.rows import RowsSampler
@@ -154,6 +156,23 @@ def test_a_hopeless_trial_is_told_so_and_keeps_its_last_value() -> None:
     ledger.tell(end_of(0, state=TrialState.PRUNED))
     (record,) = records(study)
     assert (record.state, record.values) == (TrialState.PRUNED, (0.1,))
+
+
+@pytest.mark.parametrize("name", ["median", "asha", "hyperband", "patience"])
+def test_the_verdict_of_each_pruner_can_travel(name: str) -> None:
+    study = new_study(pruner=pruner_for(name), sampler=RandomSampler(seed=1))
+    ledger = ledger_of(study)
+    verdicts = []
+    for number in range(30):
+        ask(ledger)
+        for step in range(1, 28):
+            verdicts.append(ledger.report(number, [(step, {"accuracy": 1.0 - number / 30})]))
+            if verdicts[-1]:
+                ledger.tell(end_of(number, state=TrialState.PRUNED))
+                break
+        else:
+            ledger.tell(end_of(number, 1.0))
+    assert {json.dumps(verdict) for verdict in verdicts} == {"true", "false"}
 
 
 def test_a_pruner_goes_by_the_metric_or_by_the_only_one_there_is() -> None:
