@@ -166,7 +166,7 @@ def test_the_verdict_of_each_pruner_can_travel(name: str) -> None:
     for number in range(30):
         ask(ledger)
         for step in range(1, 28):
-            verdicts.append(ledger.report(number, [(step, {"accuracy": 1.0 - number / 30})]))
+            verdicts.append(ledger.report(number, [(step, {"accuracy": 1.0 - number / 30 - step / 1000})]))
             if verdicts[-1]:
                 ledger.tell(end_of(number, state=TrialState.PRUNED))
                 break
