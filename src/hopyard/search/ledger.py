@@ -108,9 +108,8 @@ class Ledger:
                 self._reported[number] = step
                 trial.report(value, step)
                 is_new = True
-        return is_new and bool(
-            trial.should_prune()
-        )  # some pruners answer with a bool of numpy's, which is no JSON
+        # some pruners answer with a bool of numpy's, which is no JSON
+        return is_new and bool(trial.should_prune())
 
     def tell(self, record: TrialRecord) -> None:
         """Takes what came of a trial."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import InvalidSearch
@@ -52,8 +51,9 @@ class RowsSampler(OwnSampler):
             return  # a trial that is repeated
         for other in self._trials(study)[self._seen : trial.number]:
             self._seen += 1
-            with suppress(KeyError, ValueError):  # of another sampler, or taken note of
-                self._left.remove(other.system_attrs[NOTE])
+            row = other.system_attrs.get(NOTE)
+            if row in self._left:  # else it is this sampler's own, or the trial is another sampler's
+                self._left.remove(row)
         if not self._left:
             raise InvalidSearch(
                 f"a trial number {trial.number}", f"it has {self.total} trials, from number 0"
