@@ -656,6 +656,51 @@ class NothingFed(HopyardError, RuntimeError):
         )
 
 
+class NoMoreEpochs(HopyardError, RuntimeError):
+    """A function asks for more epochs than were fed."""
+
+    def __init__(self, fed: int) -> None:
+        super().__init__(fed)
+        self.fed = fed
+
+    def __str__(self) -> str:
+        return (
+            f"the function asked for epoch {self.fed + 1}, but {self.fed} came. "
+            f"Feed as many as it reads, cluster.train(..., epochs={self.fed + 1}), or read as many as come: "
+            "for epoch in feed.epochs()."
+        )
+
+
+class EmptyEpoch(HopyardError, RuntimeError):
+    """An epoch had no row for a node, where a framework would take that for a result."""
+
+    def __init__(self, asked_by: str, epoch: int) -> None:
+        super().__init__(asked_by, epoch)
+        self.asked_by = asked_by
+        self.epoch = epoch
+
+    def __str__(self) -> str:
+        return (
+            f"epoch {self.epoch + 1} had no row for this node, and {self.asked_by} gives no dataset without rows. "
+            "Feed more rows or partitions (df.repartition), or use fewer nodes."
+        )
+
+
+class FeedNotRead(HopyardError, RuntimeError):
+    """A function returned before it had read what it was fed."""
+
+    def __init__(self, consumed: int, left: str) -> None:
+        super().__init__(consumed, left)
+        self.consumed = consumed
+        self.left = left
+
+    def __str__(self) -> str:
+        return (
+            f"the function returned after {self.consumed} rows and left {self.left}. "
+            "Read them all, or call ctx.feed().terminate() before returning, if it is meant to end early."
+        )
+
+
 class RowsDiffer(HopyardError, ValueError):
     """Rows came that are not like the first ones."""
 

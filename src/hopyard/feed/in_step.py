@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from hopyard.errors import NotFed
 from hopyard.feed.remote import FeedNode, ask_node
@@ -32,13 +32,33 @@ class Company:
     ranks: tuple[int, ...]
 
 
+class _Scope(NamedTuple):
+    """Batches that are counted together: those of one epoch, or of all if that is None."""
+
+    policy: Uneven
+    epoch: int | None
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Self:
+        return cls(Uneven(message["policy"]), message["epoch"])
+
+    def is_after(self, other: Self) -> bool:
+        return (
+            self.policy is other.policy
+            and self.epoch is not None
+            and other.epoch is not None
+            and self.epoch > other.epoch
+        )
+
+
 class Round:
     """Knows the company once the driver has told, and keeps its counts if this node is the hub."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._company: Company | None = None
-        self._agreements: dict[Uneven, Agreement] = {}
+        self._agreements: dict[_Scope, Agreement] = {}
+        self._left: dict[_Scope, set[int]] = {}
 
     def meet(self, company: Company) -> None:
         """Takes note of who is fed."""
@@ -61,32 +81,56 @@ class Round:
     def agree(self, message: Mapping[str, Any]) -> Verdict:
         """Answers a node that wants a batch."""
         ask = Ask.from_json(message)
-        agreement = self._agreement(Uneven(message["policy"]))
+        agreement = self._agreement(_Scope.of(message))
         return agreement.agree(
             ask.rank, have=ask.have, final=ask.final, wanted=ask.wanted, timeout=POLL_SECONDS
         )
 
     def leave(self, message: Mapping[str, Any]) -> None:
-        """Takes note that a node has stopped by itself."""
-        self._agreement(Uneven(message["policy"])).leave(message["rank"], used=message["used"])
+        """Takes note that a node has stopped by itself; it takes no part in later epochs, either."""
+        scope, rank = _Scope.of(message), message["rank"]
+        self._agreement(scope).leave(rank, used=message["used"])
+        with self._changed:
+            self._left.setdefault(scope, set()).add(rank)
+            later = [agreement for known, agreement in self._agreements.items() if known.is_after(scope)]
+        for agreement in later:
+            agreement.leave(rank, used=0)
 
-    def _agreement(self, policy: Uneven) -> Agreement:
+    def _agreement(self, scope: _Scope) -> Agreement:
         company = self.company()
         with self._changed:
-            if policy not in self._agreements:
-                self._agreements[policy] = Agreement(Roll(company.ranks, policy))
-            return self._agreements[policy]
+            if scope not in self._agreements:
+                agreement = Agreement(Roll(company.ranks, scope.policy))
+                for earlier, ranks in self._left.items():
+                    for rank in ranks if scope.is_after(earlier) else ():
+                        agreement.leave(rank, used=0)
+                self._agreements[scope] = agreement
+            return self._agreements[scope]
 
 
 class InStep:
-    """Asks for one batch after the other; for one thread."""
+    """Asks for one batch after the other; for one thread.
 
-    def __init__(self, rank: int, policy: Uneven, round_: Round) -> None:
+    Args:
+        rank: This node.
+        policy: What is done where some nodes get more rows.
+        round_: Knows the others.
+        epoch: Which epoch's batches are counted; None: those of the whole feed.
+    """
+
+    def __init__(self, rank: int, policy: Uneven, round_: Round, epoch: int | None = None) -> None:
         self.policy = policy
+        self.epoch = epoch
         self.used = 0
         self._rank = rank
         self._round = round_
         self._known = 0
+
+    def in_epoch(self, epoch: int) -> InStep:
+        """Returns this node's part in an epoch, which is this one while that epoch goes on."""
+        if epoch == self.epoch:
+            return self
+        return InStep(self._rank, self.policy, self._round, epoch)
 
     def is_known(self) -> bool:
         """Tells whether all can take the next batch, without asking."""
@@ -100,7 +144,7 @@ class InStep:
             final: Whether it will receive no more.
         """
         question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1)
-        message = {**question.to_json(), "policy": self.policy.value}
+        message = {**question.to_json(), "policy": self.policy.value, "epoch": self.epoch}
         answer = ask_node(self._round.company().hub, AGREE, message, timeout=4 * POLL_SECONDS)
         if answer is None:
             LOG.info("the node that keeps the counts has ended: no more batches")
@@ -111,5 +155,5 @@ class InStep:
 
     def leave(self) -> None:
         """Tells the others that this node takes no more batches."""
-        message = {"rank": self._rank, "used": self.used, "policy": self.policy.value}
+        message = {"rank": self._rank, "used": self.used, "policy": self.policy.value, "epoch": self.epoch}
         ask_node(self._round.company().hub, LEAVE, message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Self
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.ledger import Ledger, Share
+from hopyard.feed.level import EpochEnd, Level, Unread
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.rows import Rows
@@ -45,27 +45,6 @@ class Verdict(NamedTuple):
         return cls(Taken(taken), int(kept))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """How an inbox is doing.
-
-    Attributes:
-        received: Rows that have come.
-        consumed: Rows that were drawn.
-        waiting: Rows that wait to be drawn.
-        blocked: Pieces whose senders wait for room.
-        is_stopped: Whether nothing more is wanted.
-        asking: The Spark stages that wait for results, or did until nothing more was wanted.
-    """
-
-    received: int
-    consumed: int
-    waiting: int
-    blocked: int
-    is_stopped: bool
-    asking: tuple[int, ...] = ()
-
-
 class Inbox:
     """Takes pieces from many threads and hands them to the training function, in the order of their coming.
 
@@ -77,7 +56,7 @@ class Inbox:
         self._limit = limit_bytes
         self._changed = threading.Condition()
         self._ledger = Ledger()
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[Piece | EpochEnd] = deque()
         self._inquiries: deque[Inquiry] = deque()
         self._turned_away: set[int] = set()
         self._bytes = 0
@@ -86,6 +65,36 @@ class Inbox:
         self._blocked = 0
         self._ended = False
         self._stopped = False
+        self._was_asked = False
+        self._epoch_rows = 0
+        self._marked: tuple[int, int] | None = None
+        self._feed: int | None = None
+        self._epochs_left = 0
+        self.first_epoch = 0
+
+    def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
+        """Takes note that an epoch of a feed begins.
+
+        Args:
+            feed: Number of the feed.
+            epoch: Number of the epoch.
+            epochs_left: How many epochs of it will come, this one included; 0 for a stream, which has none.
+        """
+        with self._changed:
+            if self._feed != feed and self._epoch_rows:  # rows of a stream, which ended without a mark
+                self._mark()
+            if self._feed is None:
+                self.first_epoch = epoch
+            self._feed = feed
+            self._epochs_left = epochs_left
+
+    def end_epoch(self, feed: int, epoch: int) -> None:
+        """Takes note that all rows of an epoch have come; a second time changes nothing."""
+        with self._changed:
+            if self._marked != (feed, epoch) and not self._stopped:
+                self._marked = (feed, epoch)
+                self._epochs_left = max(0, self._epochs_left - 1)
+                self._mark()
 
     def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
         """Keeps a piece of a partition once there is room for it."""
@@ -110,8 +119,8 @@ class Inbox:
             self._add(piece, size)
             return Taken.KEPT
 
-    def draw(self, rows: int = 1) -> Piece | Inquiry | None:
-        """Returns the next piece, or an inquiry that has some rows; None once there is neither and none will come.
+    def draw(self, rows: int = 1) -> Piece | EpochEnd | Inquiry | None:
+        """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
 
@@ -120,6 +129,7 @@ class Inbox:
                 room for more.
         """
         with self._changed:
+            self._was_asked = True
             while not self._pieces:
                 inquiry = self._ready_inquiry(rows)
                 if inquiry is not None:
@@ -128,7 +138,8 @@ class Inbox:
                     return None
                 self._changed.wait()
             piece = self._pieces.popleft()
-            self._release(piece.batch.nbytes, piece.rows)
+            if isinstance(piece, Piece):
+                self._release(piece.batch.nbytes, piece.rows)
             return piece
 
     def inquire(self, name: str, stage: int | None = None) -> Inquiry:
@@ -217,6 +228,41 @@ class Inbox:
             self._bytes = self._waiting = 0
             self._changed.notify_all()
 
+    def unread(self) -> Unread | None:
+        """Returns what a function that returns now leaves behind; None if it has read all that was to come.
+
+        In the middle of an epoch this waits for its end, or for its next row, which come soon.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_within_epoch() or self._unread_rows())
+            waiting = self._unread_rows()
+            if self._stopped or (self._was_asked and not waiting and not self._epochs_left):
+                return None
+            marks = sum(isinstance(piece, EpochEnd) for piece in self._pieces)
+            return Unread(
+                was_asked=self._was_asked,
+                consumed=self._received - self._waiting,
+                waiting=waiting,
+                epochs_left=self._epochs_left + marks,
+            )
+
+    @property
+    def epoch(self) -> tuple[int, bool]:
+        """How many rows of the epoch under way wait to be drawn, and whether it will get no more."""
+        with self._changed:
+            waiting = 0
+            for piece in self._pieces:
+                if isinstance(piece, EpochEnd):
+                    return waiting, True
+                waiting += piece.rows
+            return waiting, self._stopped or self._ended
+
+    @property
+    def is_last_epoch(self) -> bool:
+        """Whether no epoch of the feed comes after the one under way, as far as is known."""
+        with self._changed:
+            return self._epochs_left <= 1 and not any(isinstance(piece, EpochEnd) for piece in self._pieces)
+
     @property
     def is_ended(self) -> bool:
         """Whether nothing more will come; there may be something left to draw."""
@@ -241,6 +287,18 @@ class Inbox:
                 is_stopped=self._stopped,
                 asking=tuple(sorted(self._stages() | self._turned_away)),
             )
+
+    def _is_within_epoch(self) -> bool:
+        """Tells whether rows have come since the last mark, and it is not known that no more will."""
+        return bool(self._epoch_rows) and not self._stopped and not self._ended
+
+    def _unread_rows(self) -> int:
+        return sum(piece.rows for piece in self._pieces if isinstance(piece, Piece))
+
+    def _mark(self) -> None:
+        self._pieces.append(EpochEnd(rows=self._epoch_rows))
+        self._epoch_rows = 0
+        self._changed.notify_all()
 
     def _ready_inquiry(self, rows: int) -> Inquiry | None:
         """Returns an inquiry that can fill a batch, or cannot get more; they take turns."""
@@ -287,6 +345,7 @@ class Inbox:
     def _add(self, piece: Piece, size: int) -> None:
         self._pieces.append(piece)
         self._bytes += size
+        self._epoch_rows += piece.rows
         self._received += piece.rows
         self._waiting += piece.rows
         self._changed.notify_all()

@@ -100,6 +100,7 @@ class Keeping:
                 taken, count = self._replay_once(store, epoch, seed)
                 if taken is not Taken.KEPT:
                     break
+                self._inbox.end_epoch(self._feed, epoch)
                 rows.append(count)
                 self._progress = ReplayProgress(rows=tuple(rows))
         except Exception as problem:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_info import NodeInfo
-from hopyard.errors import BadArguments, NotFed
+from hopyard.errors import BadArguments, FeedNotRead, NotFed
 from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
 from hopyard.feed.in_step import InStep, Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
+from hopyard.feed.level import Unread
 from hopyard.feed.remote import MESSAGE_BYTES
 from hopyard.feed.service import FeedService
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
+R = TypeVar("R")
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
 
@@ -41,20 +44,23 @@ class NodeFeed:
             )
             raise NotFed("feed()", reason)
         self.inbox = Inbox()
+        self.stored = StoredRows(Path(tempfile.gettempdir()))  # which goes with the node
         self.round = Round()
         self._info = info
         self._environ = environ
         self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
+        self._reader: tuple[str | None, object] | None = None
 
     def __enter__(self) -> Self:
         host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
         with ExitStack() as resources:
-            keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))  # which goes with the node
+            keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))
             resources.callback(keeping.close)
+            resources.callback(self.stored.close)
             server = WireServer(
-                FeedService(self.inbox, keeping, self.round),
+                FeedService(self.inbox, self.stored, keeping, self.round),
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
@@ -67,6 +73,24 @@ class NodeFeed:
             Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
             self._resources = resources.pop_all()
         return self
+
+    def reader(self, uneven: str | None, make: Callable[[Inbox, InStep | None], R]) -> R:
+        """Returns what reads the inbox, which is made once.
+
+        Args:
+            uneven: As for `in_step`; None: nodes do not train in step.
+            make: Makes it.
+
+        Raises:
+            BadArguments: There is no such `uneven`, or it was another one when the reader was made.
+        """
+        if self._reader is None:
+            in_step = None if uneven is None else self.in_step(uneven)
+            self._reader = (uneven, make(self.inbox, in_step))
+        known, reader = self._reader
+        if known != uneven:
+            raise BadArguments("feed", f"uneven={uneven!r}, and it was opened with uneven={known!r} before")
+        return cast("R", reader)
 
     def in_step(self, uneven: str) -> InStep:
         """Returns this node's part in training in step with the others.
@@ -84,8 +108,14 @@ class NodeFeed:
             raise BadArguments("feed", f"uneven={uneven!r} is none of {known}") from None
         return InStep(self._info.rank, policy, self.round)
 
-    def __exit__(self, *error: Any) -> None:
-        self._resources.__exit__(*error)
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        unread = None if error is not None else self.inbox.unread()
+        if unread is None:
+            self._resources.__exit__(kind, error, traceback)
+            return
+        failure = FeedNotRead(unread.consumed, _what_is_left(unread))
+        self._resources.__exit__(type(failure), failure, None)
+        raise failure
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
@@ -106,6 +136,14 @@ class NodeFeed:
         if state != self._told:
             Note(note=STATE, text=state.to_note()).send(self._environ)
             self._told = state
+
+
+def _what_is_left(unread: Unread) -> str:
+    if not unread.was_asked:
+        return "all others: it never asked for any"
+    epochs = "1 epoch" if unread.epochs_left == 1 else f"{unread.epochs_left} epochs"
+    rows = f"{unread.waiting} rows that wait" if unread.waiting else "no row that waits yet"
+    return f"{epochs}, with {rows}" if unread.epochs_left else rows
 
 
 _FED = ("chief", "worker")

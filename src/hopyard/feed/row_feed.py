@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from hopyard.errors import BadArguments, WrongResults
+from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
 from hopyard.feed.in_step import InStep
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import Inquiry
+from hopyard.feed.level import EpochEnd
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
 from hopyard.feed.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.together import Answer, Uneven
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class RowFeed:
@@ -31,45 +28,92 @@ class RowFeed:
         self._inbox = inbox
         self._in_step = in_step
         self._last: Rows = NO_ROWS
-        self._ahead: deque[Rest] = deque(maxlen=1)
+        self._ahead: deque[Rest | EpochEnd] = deque(maxlen=1)
         self._asked: deque[Question] = deque()
         self._lock = threading.Lock()
         self._is_asked = False
         self._batches = 0
+        self._course = Course()
 
     def next_batch(self, rows: int) -> Rows:
-        """Returns the next rows, fewer than asked for only at the end of the feed, and none after it.
+        """Returns the next rows of all epochs, fewer than asked for only at the end of the feed, and none after it.
 
         A batch to learn from goes across the borders of partitions and epochs, but not from the rows of a DataFrame to
         those of an RDD, or to those of a DataFrame with other columns. A batch that wants results (`batch_results`)
         is of one partition, and may be shorter at the end of it.
         """
-        if rows < 1:
-            raise BadArguments("next_batch", f"rows={rows} is less than 1")
-        batch = self._gather(rows)
+        _check_rows("next_batch", rows)
+        batch = self._gather(rows, across_epochs=True)
         if self._in_step is None or self._is_asked:
             return batch
         return self._agreed(self._in_step, batch, rows)
 
-    def _gather(self, rows: int) -> Rows:
-        parts: list[Rows] = []
-        missing = rows
-        while missing and (rest := self._draw(missing, may_ask=not parts)) is not None:
-            if parts and not rest.is_like(parts[-1]):
-                self._put_back(rest)
-                break
-            parts.append(rest.take(missing))
-            missing -= len(parts[-1])
-            if self._is_asked:
-                break
-            if rest:
-                self._put_back(rest)
-        return joined(parts)
+    def epoch_batch(self, rows: int) -> Rows:
+        """Returns the next rows of the epoch under way: fewer at its end, none after it, then those of the next epoch.
+
+        Raises:
+            NoMoreEpochs: All epochs that were fed have been read, and nothing more will come.
+        """
+        if self._in_step is not None:
+            self._in_step = self._in_step.in_epoch(self._course.epochs)
+        batch = self._gather(rows, across_epochs=False)
+        if self._in_step is not None and not self._is_asked:
+            batch = self._agreed(self._in_step, batch, rows)
+        if len(batch):
+            self._course.go_on()
+        elif not self.skip_epoch() and self._course.is_over() and not self._inbox.level.is_stopped:
+            raise NoMoreEpochs(self._course.epochs)
+        return batch
+
+    def await_epoch(self) -> bool:
+        """Waits for the next epoch; returns whether there is one."""
+        found = self._draw(1, may_ask=False)
+        if found is None:
+            return False
+        self._put_back(found)
+        return True
+
+    def skip_epoch(self) -> bool:
+        """Passes what is left of the epoch under way; returns whether its end was found, and not that of the feed."""
+        while (found := self._draw(1, may_ask=False)) is not None:
+            if isinstance(found, EpochEnd):
+                self._course.end(found.rows)
+                return True
+        return False
+
+    @property
+    def epochs_read(self) -> int:
+        """How many epochs have been read to their end."""
+        return self._course.epochs
+
+    @property
+    def is_within_epoch(self) -> bool:
+        """Whether some batches of an epoch have been read, and not yet its end."""
+        return self._course.is_under_way
+
+    @property
+    def first_epoch(self) -> int:
+        """The number of the first epoch that came to this node: not 0 only where a run was started again."""
+        return self._inbox.first_epoch
+
+    @property
+    def rows_per_epoch(self) -> int | None:
+        """How many rows this node got in the epoch that ended last; None in the first one."""
+        return self._course.rows
+
+    def steps_per_epoch(self, batch_size: int) -> int | None:
+        """Returns how many batches these are; None in the first epoch."""
+        _check_rows("steps_per_epoch", batch_size)
+        rows = self._course.rows
+        return None if rows is None else -(-rows // batch_size)
 
     def __iter__(self) -> Iterator[Rows]:
-        """Yields all rows in batches as they come, without copying any."""
-        while (rest := self._draw(1)) is not None:
-            yield rest.take(len(rest))
+        """Yields all rows of all epochs in batches as they come, without copying any."""
+        while (found := self._draw(1)) is not None:
+            if isinstance(found, EpochEnd):
+                self._course.end(found.rows)
+            else:
+                yield found.take(len(found))
 
     def batch_results(self, results: object) -> None:
         """Returns the results for the oldest batch of `Cluster.inference` that has none yet.
@@ -90,31 +134,11 @@ class RowFeed:
             raise WrongResults(str(question), question.rows, count)
         self._inbox.answer(question.inquiry, batch, count)
 
-    def as_numpy(
-        self,
-        rows: int,
-        *,
-        columns: Sequence[str] | None = None,
-        fill_nulls: Mapping[str, object] | None = None,
-    ) -> Iterator[dict[str, np.ndarray]]:
-        """Yields batches as arrays by column, the row as first axis; see `hopyard.feed.columns.to_numpy`.
-
-        Raises:
-            BadArguments: The rows are those of an RDD, which has no columns.
-            NullValues: A column that has no form for it holds a null.
-        """
-        from hopyard.feed.columns import to_numpy  # the one place that needs numpy
-
-        while len(batch := self.next_batch(rows)):
-            if isinstance(batch, list):
-                raise BadArguments(
-                    "as_numpy", "the rows of an RDD have no columns; feed a DataFrame, or use next_batch()"
-                )
-            yield to_numpy(batch, columns=columns, fill_nulls=fill_nulls)
-
     def should_stop(self) -> bool:
         """Whether all rows have been read and no more will come."""
-        return not self._ahead and self._inbox.is_done
+        with self._lock:
+            rows_ahead = any(isinstance(found, Rest) for found in self._ahead)
+        return not rows_ahead and self._inbox.is_done
 
     def terminate(self) -> None:
         """Ends the feed of this node: what still comes is refused, so that Spark need not compute it."""
@@ -122,17 +146,40 @@ class RowFeed:
         if self._in_step is not None:
             self._in_step.leave()
 
+    def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
+        parts: list[Rows] = []
+        missing = rows
+        while missing and (found := self._draw(missing, may_ask=not parts)) is not None:
+            if isinstance(found, EpochEnd):
+                if across_epochs:
+                    self._course.end(found.rows)
+                    continue
+                self._put_back(found)
+                break
+            if parts and not found.is_like(parts[-1]):
+                self._put_back(found)
+                break
+            parts.append(found.take(missing))
+            missing -= len(parts[-1])
+            if self._is_asked:
+                break
+            if found:
+                self._put_back(found)
+        return joined(parts)
+
     def _agreed(self, in_step: InStep, batch: Rows, rows: int) -> Rows:
         """Returns a batch if all nodes have one, made whole if need be; none if they are to end."""
         while not in_step.is_known():
-            final = self._inbox.is_ended
-            waiting = len(batch) + sum(map(len, self._ahead)) + self._inbox.level.waiting
+            waiting, final = self._outlook(in_step)
+            waiting += len(batch)
             pads = in_step.policy is Uneven.PAD and final
             verdict = in_step.ask(
                 in_step.used + (-(-waiting // rows) if pads else waiting // rows), final=final
             )
             if verdict.answer is Answer.END:
-                self._stop()
+                is_last = in_step.epoch is None or self._inbox.is_last_epoch
+                if verdict.has_left or in_step.epoch is None or (verdict.cancel_rest and is_last):
+                    self._stop()
                 return NO_ROWS
         in_step.used += 1
         if len(batch) < rows:
@@ -140,18 +187,28 @@ class RowFeed:
         self._last = batch
         return batch
 
-    def _put_back(self, rest: Rest) -> None:
+    def _outlook(self, in_step: InStep) -> tuple[int, bool]:
+        """Returns how many more rows are here already, and whether no others will come: of the epoch, or of the feed."""
+        ahead = sum(len(found) for found in self._ahead if isinstance(found, Rest))
+        if in_step.epoch is None:
+            return ahead + self._inbox.level.waiting, self._inbox.is_ended
+        if any(isinstance(found, EpochEnd) for found in self._ahead):
+            return 0, True
+        waiting, final = self._inbox.epoch
+        return ahead + waiting, final
+
+    def _put_back(self, found: Rest | EpochEnd) -> None:
         with self._lock:
             if not self._inbox.level.is_stopped:
-                self._ahead.append(rest)
+                self._ahead.append(found)
 
     def _stop(self) -> None:
         self._inbox.stop()  # first, so that a reader in another thread puts nothing back
         with self._lock:
             self._ahead.clear()
 
-    def _draw(self, rows: int, *, may_ask: bool = True) -> Rest | None:
-        """Returns rows to learn from, or to find results for; None at the end.
+    def _draw(self, rows: int, *, may_ask: bool = True) -> Rest | EpochEnd | None:
+        """Returns rows to learn from, or to find results for, or the end of an epoch; None at the end of the feed.
 
         Args:
             rows: How many are wanted.
@@ -162,6 +219,8 @@ class RowFeed:
             if self._ahead:
                 return self._ahead.pop()
         found = self._inbox.draw(rows)
+        if isinstance(found, EpochEnd):
+            return found
         if isinstance(found, Piece):
             return Rest(unpack(found.batch) if is_pickled(found.batch.schema) else found.batch)
         if found is None or not may_ask:
@@ -171,6 +230,33 @@ class RowFeed:
         self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
         self._is_asked = True
         return Rest(taken)
+
+
+class Course:
+    """How far a feed has been read: epochs, and whether one is under way."""
+
+    def __init__(self) -> None:
+        self.epochs = 0
+        self.rows: int | None = None
+        self.is_under_way = False
+
+    def go_on(self) -> None:
+        """Takes note of a batch."""
+        self.is_under_way = True
+
+    def end(self, rows: int) -> None:
+        """Takes note of the end of an epoch that had so many rows."""
+        self.epochs += 1
+        self.rows = rows
+        self.is_under_way = False
+
+    def is_over(self) -> bool:
+        """Tells, at the end of the feed, whether epochs had been read before and none was under way."""
+        if self.is_under_way:
+            self.epochs += 1
+            self.is_under_way = False
+            return False
+        return self.epochs > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,3 +269,8 @@ class Question:
 
     def __str__(self) -> str:
         return f"batch {self.number} ({self.inquiry.name})"
+
+
+def _check_rows(asked_by: str, rows: int) -> None:
+    if rows < 1:
+        raise BadArguments(asked_by, f"a batch of {rows} rows is none; the least is 1")

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 Rows: TypeAlias = "pa.RecordBatch | list[object]"
 NO_ROWS = pa.record_batch([], names=[])
+
+
+class EpochSource(Protocol):
+    """Rows in epochs."""
+
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
+
+
+@runtime_checkable
+class FedSource(EpochSource, Protocol):
+    """Rows in epochs that have to be waited for, and come once."""
+
+    def epoch_batch(self, rows: int) -> Rows:
+        """Returns the next batch: none after the last one of an epoch, then the first one of the next."""
 
 
 def are_alike(one: Rows, other: Rows) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -16,7 +16,9 @@ from hopyard.feed.inbox import Inbox, Taken, Verdict
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece
+from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
 LOG = logging.getLogger(__name__)
@@ -26,6 +28,9 @@ COUNTS = "counts"
 FORGET = "forget"
 END = "end"
 BEGIN = "begin"
+END_EPOCH = "end_epoch"
+HOLD = "hold"
+HELD = "held"
 SEAL = "seal"
 REPLAY = "replay"
 PROGRESS = "progress"
@@ -56,17 +61,38 @@ class Confirmations:
         return self._taken
 
 
+class Receiver(Protocol):
+    """Takes the pieces of a feed, with an account of what came: an `Inbox`, or `StoredRows`."""
+
+    def open(self, share: Share, attempt: int) -> bool:
+        """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
+
+    def claim(self, share: Share, attempt: int) -> Ranges:
+        """Gives a share to an attempt alone; returns the rows of it that are here."""
+
+    def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
+        """Keeps a piece of a partition."""
+
+    def counts(self, feed: int, epoch: int) -> dict[int, int]:
+        """Returns how many rows of an epoch came, by partition."""
+
+    def forget(self, feed: int, epoch: int) -> None:
+        """Drops the account of an epoch, which is over."""
+
+
 class FeedService(Service):
     """Serves an inbox; called from threads of the wire.
 
     Args:
-        inbox: Where rows wait.
+        inbox: Where rows to learn from wait.
+        stored: Where rows for validation are kept.
         keeping: What is kept for later epochs.
         round_: Who is fed together.
     """
 
-    def __init__(self, inbox: Inbox, keeping: Keeping, round_: Round) -> None:
+    def __init__(self, inbox: Inbox, stored: StoredRows, keeping: Keeping, round_: Round) -> None:
         self._inbox = inbox
+        self._stored = stored
         self._keeping = keeping
         self._round = round_
         self._methods: dict[str, Callable[[Mapping[str, Any]], dict[str, Json]]] = {
@@ -76,6 +102,9 @@ class FeedService(Service):
             FORGET: self._forget,
             END: self._end,
             BEGIN: self._begin,
+            END_EPOCH: self._end_epoch,
+            HOLD: self._hold,
+            HELD: self._held,
             SEAL: self._seal,
             REPLAY: self._replay,
             PROGRESS: self._progress,
@@ -119,7 +148,7 @@ class FeedService(Service):
     def _keep(self, pieces: Iterable[Piece], share: Share, attempt: int) -> Verdict:
         kept = 0
         for piece in pieces:
-            taken = self._inbox.put(piece, share, attempt)
+            taken = self._receiver(share.feed).put(piece, share, attempt)
             if taken is not Taken.KEPT:
                 return Verdict(taken, kept)
             self._keeping.append(share.feed, piece)
@@ -131,7 +160,24 @@ class FeedService(Service):
         self._round.meet(Company(hub=hub, ranks=tuple(message["ranks"])))
         if message["share"]:
             self._keeping.begin(message["feed"], message["share"])
+        self._inbox.begin(message["feed"], message["epoch"], message["epochs_left"])
+        self._stored.tell()
         return {}
+
+    def _end_epoch(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.end_epoch(message["feed"], message["epoch"])
+        return {}
+
+    def _hold(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._stored.begin(message["feed"], message["share"])
+        return {}
+
+    def _held(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        rows, is_whole = self._stored.seal()
+        return {"rows": rows, "whole": is_whole}
+
+    def _receiver(self, feed: int) -> Receiver:
+        return self._stored if self._stored.is_of(feed) else self._inbox
 
     def _seal(self, message: Mapping[str, Any]) -> dict[str, Json]:
         return {"whole": self._keeping.seal(message["feed"])}
@@ -155,22 +201,24 @@ class FeedService(Service):
         return {"is_reached": can_reach(message["shelf"])}
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        earlier = self._inbox.open(_share(message), message["attempt"])
+        earlier = self._receiver(message["feed"]).open(_share(message), message["attempt"])
         return {"earlier": earlier, "stopped": self._inbox.level.is_stopped}
 
     def _claim(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        return {"ranges": [[*pair] for pair in self._inbox.claim(_share(message), message["attempt"])]}
+        ranges = self._receiver(message["feed"]).claim(_share(message), message["attempt"])
+        return {"ranges": [[*pair] for pair in ranges]}
 
     def _counts(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        counts = self._inbox.counts(message["feed"], message["epoch"])
+        counts = self._receiver(message["feed"]).counts(message["feed"], message["epoch"])
         return {"partitions": [[*pair] for pair in counts.items()]}
 
     def _forget(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        self._inbox.forget(message["feed"], message["epoch"])
+        self._receiver(message["feed"]).forget(message["feed"], message["epoch"])
         return {}
 
     def _end(self, _message: Mapping[str, Any]) -> dict[str, Json]:
         self._inbox.end()
+        self._stored.tell()
         return {}
 
 

@@ -81,12 +81,14 @@ class Verdict:
         known: Up to which batch all nodes may go without asking again.
         total: With END, the number of batches that all nodes take.
         cancel_rest: Whether rows that are not fed yet shall not be.
+        has_left: Whether it is because a node has stopped by itself.
     """
 
     answer: Answer
     known: int
     total: int | None = None
     cancel_rest: bool = False
+    has_left: bool = False
 
     def to_json(self) -> dict[str, Json]:
         """Returns the verdict as a JSON object."""
@@ -95,6 +97,7 @@ class Verdict:
             "known": self.known,
             "total": self.total,
             "cancel_rest": self.cancel_rest,
+            "has_left": self.has_left,
         }
 
     @classmethod
@@ -110,8 +113,15 @@ class Verdict:
                 "known": int(known),
                 "total": None | int() as total,
                 "cancel_rest": bool(cancel_rest),
+                "has_left": bool(has_left),
             }:
-                return cls(answer=Answer(answer), known=known, total=total, cancel_rest=cancel_rest)
+                return cls(
+                    answer=Answer(answer),
+                    known=known,
+                    total=total,
+                    cancel_rest=cancel_rest,
+                    has_left=has_left,
+                )
         raise InvalidMessage("answer for a batch", f"it has the fields {sorted(value)}")
 
 
@@ -178,7 +188,13 @@ class Roll:
             return Verdict(answer=Answer.GO, known=known)
         if total is None:
             return Verdict(answer=Answer.WAIT, known=known)
-        return Verdict(answer=Answer.END, known=known, total=total, cancel_rest=self._has_rest_to_cancel())
+        return Verdict(
+            answer=Answer.END,
+            known=known,
+            total=total,
+            cancel_rest=self._has_rest_to_cancel(),
+            has_left=self._cap is not None,
+        )
 
     def _reach(self) -> tuple[int, int | None]:
         """Returns up to which batch all can go, and how many there are in all if that is certain."""

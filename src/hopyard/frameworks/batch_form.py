@@ -17,7 +17,7 @@ from hopyard.feed.columns import specs, to_numpy
 from hopyard.feed.kinds import depth, innermost, is_list, is_vector
 from hopyard.feed.lists import numbers_to_numpy
 from hopyard.feed.nulls import Nulls
-from hopyard.feed.row_feed import RowFeed
+from hopyard.feed.rows import Rows
 from hopyard.frameworks.selection import Selection
 
 OBJECT = np.dtype(object)
@@ -143,13 +143,12 @@ class ColumnForm:
         return RowsDiffer(self.name, f"rows of shape {self.inner_shape}", found, remedy)
 
 
-def next_batch(feed: RowFeed, rows: int, asked_by: str) -> pa.RecordBatch:
-    """Returns the next batch of a feed, empty after the last.
+def columns_of(batch: Rows, asked_by: str) -> pa.RecordBatch:
+    """Returns a batch, which has columns.
 
     Raises:
         BadArguments: The rows are those of an RDD.
     """
-    batch = feed.next_batch(rows)
     if isinstance(batch, list):
         raise BadArguments(
             asked_by, "the rows of an RDD have no columns; feed a DataFrame, or use next_batch()"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import tensorflow as tf
 
-from hopyard.errors import BadArguments, NothingFed, UnknownColumns
-from hopyard.feed.row_feed import RowFeed
-from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, forms, next_batch
+from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
+from hopyard.feed.rows import NO_ROWS, EpochSource, FedSource, Rows
+from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_tf_dataset"
@@ -26,21 +26,32 @@ PATIENCE_SECONDS = 0.1
 Parts: TypeAlias = "tuple[int, dict[str, tuple[npt.NDArray[Any], ...]]]"
 
 
-def feed_dataset(feed: RowFeed, batch_size: int, selection: Selection, label: str | None) -> Any:
-    """Returns the rest of a feed as a dataset of batches; waits for the first one, which tells what they look like.
+def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, label: str | None) -> Any:
+    """Returns a dataset of batches, of one epoch in each loop; waits for the first, which tells what they look like.
 
     Raises:
-        NothingFed: The feed ended without a row.
+        NothingFed: There is no row.
         BadArguments: The rows are those of an RDD, or a column has no form as a tensor.
         UnknownColumns: Something is wanted of a column that is not there.
     """
-    first = next_batch(feed, batch_size, ASKED_BY)
-    if not len(first):
-        raise NothingFed(ASKED_BY)
+    if not isinstance(source, FedSource):
+        layout = _Layout.of(_first(next(source.epoch_batches(batch_size), NO_ROWS)), selection, label)
+        return _dataset(layout, lambda: _stored_parts(source, batch_size, layout))
+    first = _first(source.epoch_batch(batch_size))
     layout = _Layout.of(first, selection, label)
-    batches = _Batches(feed, batch_size, first)
+    batches = _Batches(source, batch_size, first)
+    return _dataset(layout, lambda: _fed_parts(batches, layout))
+
+
+def _first(batch: Rows) -> pa.RecordBatch:
+    if not len(batch):
+        raise NothingFed(ASKED_BY)
+    return columns_of(batch, ASKED_BY)
+
+
+def _dataset(layout: _Layout, parts: Callable[[], Iterator[Parts]]) -> Any:
     dataset = tf.data.Dataset.from_generator(
-        lambda: _parts(batches, layout), output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs())
+        parts, output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs())
     )
     # What is prefetched includes the batches without rows: between any two elements TensorFlow can end its thread.
     dataset = dataset.prefetch(tf.data.AUTOTUNE).filter(_has_rows)
@@ -54,27 +65,58 @@ class _Batches:
     returned. So that code never waits for long. What it has not waited for comes to the next iterator.
     """
 
-    def __init__(self, feed: RowFeed, rows: int, first: pa.RecordBatch) -> None:
+    def __init__(self, feed: FedSource, rows: int, first: pa.RecordBatch) -> None:
         self._feed = feed
         self._rows = rows
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hopyard-feed")
         self._one_at_a_time = threading.Lock()
         self._next: Future[pa.RecordBatch] | None = Future()
         self._next.set_result(first)
+        self._given = 0
+        self._given_before = 0
+        self._epochs = 0
+        self._is_new = True
+
+    def begin(self) -> None:
+        """Takes note that an iterator begins."""
+        with self._one_at_a_time:
+            self._is_new = True
 
     def take(self, seconds: float) -> pa.RecordBatch | None:
-        """Returns the next batch, empty after the last; None if it does not come in time."""
+        """Returns the next batch of the epoch, empty after the last; None if it does not come in time.
+
+        Raises:
+            EmptyEpoch: The epoch has none.
+            NoMoreEpochs: All epochs have been read.
+        """
         with self._one_at_a_time:
             if self._next is None:
-                self._next = self._thread.submit(next_batch, self._feed, self._rows, ASKED_BY)
+                self._next = self._thread.submit(self._draw)
             coming = self._next
             if not wait([coming], seconds).done:
                 return None
-            if coming.exception() is None and not len(coming.result()):
+            if coming.exception() is not None:
                 self._thread.shutdown(wait=False)  # it is the end also for all who come later
-            else:
-                self._next = None
-        return coming.result()
+                return coming.result()
+            self._next = None
+            return self._checked(coming.result())
+
+    def _draw(self) -> pa.RecordBatch:
+        return columns_of(self._feed.epoch_batch(self._rows), ASKED_BY)
+
+    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
+        """Returns a batch, or the end; None for what an iterator that begins is not to see of the epoch before."""
+        # Keras reads no more batches of an epoch than the one before had, and one for its end
+        is_left_over = self._is_new and 0 < self._given_before < self._given
+        if len(batch):
+            self._is_new = is_left_over
+            self._given += 1
+            return None if is_left_over else batch
+        if not self._given:
+            raise EmptyEpoch(ASKED_BY, self._epochs)
+        self._given_before, self._given = self._given, 0
+        self._epochs += 1
+        return None if self._is_new else batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +170,16 @@ class _Layout:
         return (next(iter(tensors.values())) if len(tensors) == 1 else tensors), label
 
 
-def _parts(batches: _Batches, layout: _Layout) -> Iterator[Parts]:
+def _fed_parts(batches: _Batches, layout: _Layout) -> Iterator[Parts]:
     """Yields batches in parts, and one without rows whenever there is none yet."""
+    batches.begin()
     while (batch := batches.take(PATIENCE_SECONDS)) is None or len(batch):
         yield layout.nothing() if batch is None else layout.parts(batch)
+
+
+def _stored_parts(source: EpochSource, rows: int, layout: _Layout) -> Iterator[Parts]:
+    for batch in source.epoch_batches(rows):
+        yield layout.parts(columns_of(batch, ASKED_BY))
 
 
 def _column_parts(array: npt.NDArray[Any] | Ragged) -> tuple[npt.NDArray[Any], ...]:

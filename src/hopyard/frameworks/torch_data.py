@@ -13,8 +13,8 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from hopyard.errors import BadArguments
 from hopyard.feed.columns import to_numpy
-from hopyard.feed.row_feed import RowFeed
-from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, forms, next_batch
+from hopyard.feed.rows import EpochSource
+from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_torch_dataset"
@@ -24,22 +24,22 @@ Column: TypeAlias = "torch.Tensor | list[Any]"
 
 
 class FeedDataset(IterableDataset[dict[str, Column]]):
-    """The rest of a feed as batches: tensors by column, or lists where rows are no tensor together.
+    """Batches, of one epoch in each loop: tensors by column, or lists where rows are no tensor together.
 
     Args:
-        feed: Where the rows come from.
+        source: Where the rows come from.
         batch_size: How many rows a batch has.
         selection: What is wanted of the columns.
     """
 
-    def __init__(self, feed: RowFeed, batch_size: int, selection: Selection) -> None:
+    def __init__(self, source: EpochSource, batch_size: int, selection: Selection) -> None:
         super().__init__()
-        self._feed = feed
+        self._source = source
         self._rows = batch_size
         self._selection = selection
 
     def __iter__(self) -> Iterator[dict[str, Column]]:
-        """Returns the batches that have not been read yet.
+        """Returns the batches of the next epoch, or the rest of the one under way.
 
         Raises:
             BadArguments: This is a worker process of a DataLoader.
@@ -52,14 +52,11 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
         raise BadArguments(ASKED_BY, IN_A_WORKER)
 
     def _batches(self) -> Iterator[dict[str, Column]]:
-        batch = self._next()
-        layout = forms(batch, self._selection, ASKED_BY) if len(batch) else ()
-        while len(batch):
+        layout: tuple[ColumnForm, ...] = ()
+        for rows in self._source.epoch_batches(self._rows):
+            batch = columns_of(rows, ASKED_BY)
+            layout = layout or forms(batch, self._selection, ASKED_BY)
             yield {form.name: _column(form, batch) for form in layout}
-            batch = self._next()
-
-    def _next(self) -> pa.RecordBatch:
-        return next_batch(self._feed, self._rows, ASKED_BY)
 
 
 def _column(form: ColumnForm, batch: pa.RecordBatch) -> Column:

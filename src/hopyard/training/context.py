@@ -6,17 +6,17 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from hopyard.cluster.channel import Reading, is_hopeless
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.cluster.ports import let_go
-from hopyard.errors import NotFed, NotInsideRun
+from hopyard.errors import BadArguments, NotFed, NotInsideRun
 
 if TYPE_CHECKING:
     from hopyard.feed.node_feed import NodeFeed
     from hopyard.store import Project
-    from hopyard.training.data_feed import DataFeed
+    from hopyard.training.data_feed import DataFeed, ValidationFeed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,25 +103,42 @@ class NodeContext:
         os.makedirs(self.info.checkpoint_dir, exist_ok=True)
         return self.info.checkpoint_dir
 
-    def feed(self, *, uneven: str | None = None) -> DataFeed:
-        """Returns the rows that `Cluster.train` and `Cluster.inference` feed to this node.
+    @overload
+    def feed(self, name: Literal["train"] = "train", *, uneven: str | None = None) -> DataFeed: ...
+
+    @overload
+    def feed(self, name: Literal["validation"]) -> ValidationFeed: ...
+
+    def feed(self, name: str = "train", *, uneven: str | None = None) -> DataFeed | ValidationFeed:
+        """Returns the rows that `Cluster.train` and `Cluster.inference` feed to this node; the same each time.
 
         Args:
+            name: ``"train"``, or ``"validation"`` for the rows of ``train(data, validation=...)``, which every node
+                has all of and can read as often as it likes.
             uneven: For nodes that train in step, so that none waits for ever for another one's last batch: what is
-                done with rows that some nodes get and others do not. ``"drop"``: all end after the same number of
-                whole batches. ``"pad"``: nodes with fewer repeat rows. ``"stop"``: all end with the first, and the rest is
-                not fed. All nodes must say the same, and ask for batches of the same size.
+                done with rows that some nodes get and others do not. ``"drop"``: all end an epoch after the same number
+                of whole batches. ``"pad"``: nodes with fewer repeat rows. ``"stop"``: all end with the first, and the
+                rest is not fed. All nodes must say the same, and ask for batches of the same size.
 
         Raises:
             NotFed: The run was not started with ``feed=True``, or the node is none of those that train, or the
                 context is not the one that the function was called with.
+            BadArguments: There is no such feed, or it was opened with another `uneven` before.
         """
-        from hopyard.training.data_feed import DataFeed  # a node that is not fed needs none of it
+        from hopyard.training.data_feed import (  # a node that is not fed needs none of it
+            DataFeed,
+            ValidationFeed,
+        )
 
         if self.node_feed is None:
             raise NotFed("ctx.feed()", _why_not_fed(self.info))
-        in_step = None if uneven is None else self.node_feed.in_step(uneven)
-        return DataFeed(self.node_feed.inbox, in_step)
+        if name == "train":
+            return self.node_feed.reader(uneven, DataFeed)
+        if name == "validation" and uneven is None:
+            return ValidationFeed(self.node_feed.stored)
+        if name == "validation":
+            raise BadArguments("feed", f"uneven={uneven!r}: every node has all rows for validation")
+        raise BadArguments("feed", f'there is no feed {name!r}; there are "train" and "validation"')
 
     def should_stop(self) -> bool:
         """Whether the node is to end: the run was stopped, or all that train are done.

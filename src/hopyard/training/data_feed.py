@@ -1,114 +1,95 @@
-"""`DataFeed`: the rows that Spark feeds to a node, in the form that its framework wants."""
+"""What ``ctx.feed()`` returns: the rows that Spark feeds to a node, epoch by epoch, and those to validate with."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
-from hopyard.errors import BadArguments, MissingDependency
+from hopyard.errors import NoMoreEpochs
 from hopyard.feed.row_feed import RowFeed
-from hopyard.frameworks.selection import Selection
+from hopyard.feed.rows import Rows
+from hopyard.feed.stored_rows import StoredRows
+from hopyard.training.datasets import Datasets
 
-if TYPE_CHECKING:
-    from hopyard.frameworks.torch_data import FeedDataset
 
+class DataFeed(RowFeed, Datasets):
+    """The rows to learn from; each is read once.
 
-class DataFeed(RowFeed):
-    """What ``ctx.feed()`` returns.
-
-    Each row is read once, by whichever of its methods comes first. As the rows of all epochs are one stream, a loop over
-    a dataset ends with the feed, not with an epoch.
+    A loop over a dataset ends with the epoch, and the next loop reads the next one, so ``model.fit(dataset, epochs=n)``
+    and ``for epoch in range(n): for batch in dataset`` do what they say. `epochs` reads as many as are fed. `next_batch`
+    and a loop over the feed itself go on through all epochs.
     """
 
-    def as_tf_dataset(
-        self,
-        batch_size: int,
-        *,
-        columns: Sequence[str] | None = None,
-        fill_nulls: Mapping[str, object] | None = None,
-        label: str | None = None,
-        dtypes: Mapping[str, str] | None = None,
-        ragged: Collection[str] = (),
-    ) -> Any:
-        """Returns a `tf.data.Dataset` of batches: tensors by column, the row as first axis.
-
-        It waits for the first batch and takes it, since that tells which tensors there are: dense ones of numbers, and
-        of lists and Spark ML vectors of the same length; ragged ones of lists that vary; `tf.string` for text. Dates
-        are int64, in days since 1970, and timestamps and durations in microseconds. Rows are read ahead while the
-        model trains: `terminate()` ends the dataset after those, and they are lost to who leaves a loop over it.
-
-        Args:
-            batch_size: How many rows a batch has; the last one may have fewer.
-            columns: Which columns, in which order; None: all.
-            fill_nulls: By column, what stands for a null; see `hopyard.feed.columns.to_numpy`.
-            label: The column to learn. With it, elements are pairs, as Keras wants them: features and label. If there
-                is but one other column, the features are its tensor, else tensors by column.
-            dtypes: By column, what its numbers are cast to, for example ``{"x": "float32"}``.
-            ragged: Columns of lists that vary in length, although those of the first batch may not.
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields the batches of the next epoch, or the rest of the one under way.
 
         Raises:
-            MissingDependency: TensorFlow is not installed.
-            NothingFed: The feed ended without a row for this node.
-            BadArguments: The rows are those of an RDD, or a column has no form as a tensor.
-            UnknownColumns: Something is wanted of a column that is not there.
+            NoMoreEpochs: All epochs have been read, and nothing more will come.
         """
-        _check_size("as_tf_dataset", batch_size)
-        try:
-            from hopyard.frameworks.tensorflow_data import feed_dataset
-        except ModuleNotFoundError as error:
-            if error.name != "tensorflow":
-                raise
-            raise MissingDependency("tensorflow", "as_tf_dataset()", "tensorflow") from error
-        wanted = None if columns is None or label is None else (*columns, label)
-        selection = _selection(columns if wanted is None else wanted, fill_nulls, dtypes, ragged)
-        return feed_dataset(self, batch_size, selection, label)
+        is_resumed = self.is_within_epoch
+        batch = self.epoch_batch(rows)
+        if is_resumed and not len(batch):  # an earlier loop had read all rows, but did not see the end
+            batch = self.epoch_batch(rows)
+        while len(batch):
+            yield batch
+            batch = self.epoch_batch(rows)
 
-    def as_torch_dataset(
-        self,
-        batch_size: int,
-        *,
-        columns: Sequence[str] | None = None,
-        fill_nulls: Mapping[str, object] | None = None,
-        dtypes: Mapping[str, str] | None = None,
-        ragged: Collection[str] = (),
-    ) -> FeedDataset:
-        """Returns a `torch.utils.data.IterableDataset` of batches: tensors by column, the row as first axis.
+    def epochs(self) -> Iterator[Epoch]:
+        """Yields each epoch that is fed, until the feed ends; what a loop leaves of one is passed over."""
+        while self.await_epoch():
+            epoch = Epoch(self, self.epochs_read)
+            yield epoch
+            if epoch.is_under_way:
+                self.skip_epoch()
 
-        It is for a loop, or for ``DataLoader(dataset, batch_size=None)``; its batches are whole already. Lists that
-        vary in length are lists of tensors; strings, and all else that is no number, are lists of Python objects.
-        Dates are int64, in days since 1970, and timestamps and durations in microseconds.
 
-        Args:
-            batch_size: How many rows a batch has; the last one may have fewer.
-            columns: Which columns, in which order; None: all.
-            fill_nulls: By column, what stands for a null; see `hopyard.feed.columns.to_numpy`.
-            dtypes: By column, what its numbers are cast to, for example ``{"x": "float32"}``.
-            ragged: Columns of lists that vary in length, although those of the first batch may not.
+class Epoch(Datasets):
+    """One epoch of a feed, to be read once.
+
+    Attributes:
+        number: Its number among those that `Cluster.train` was asked for, from 0 on.
+    """
+
+    def __init__(self, feed: DataFeed, place: int) -> None:
+        self.number = feed.first_epoch + place
+        self._feed = feed
+        self._place = place
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it has not been read to its end."""
+        return self._feed.epochs_read == self._place
+
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields its batches.
 
         Raises:
-            MissingDependency: PyTorch is not installed.
-            BadArguments: `batch_size` is less than 1. In the loop: the rows are those of an RDD, or a DataLoader
-                reads in a process of its own (``num_workers``).
+            NoMoreEpochs: It has been read already.
         """
-        _check_size("as_torch_dataset", batch_size)
-        try:
-            from hopyard.frameworks.torch_data import FeedDataset
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise MissingDependency("torch", "as_torch_dataset()", "torch") from error
-        return FeedDataset(self, batch_size, _selection(columns, fill_nulls, dtypes, ragged))
+        if not self.is_under_way:
+            raise NoMoreEpochs(self._feed.epochs_read)
+        while len(batch := self._feed.epoch_batch(rows)):
+            yield batch
+
+    def epoch_batch(self, rows: int) -> Rows:
+        """Returns its next rows; none after the last."""
+        return self._feed.epoch_batch(rows)
+
+    def __repr__(self) -> str:
+        return f"Epoch({self.number})"
 
 
-def _check_size(asked_by: str, batch_size: int) -> None:
-    if batch_size < 1:
-        raise BadArguments(asked_by, f"batch_size={batch_size} is less than 1")
+class ValidationFeed(Datasets):
+    """The rows to validate with: all of them, on every node, from the first on in each loop."""
 
+    def __init__(self, stored: StoredRows) -> None:
+        self._stored = stored
 
-def _selection(
-    columns: Sequence[str] | None,
-    fill_nulls: Mapping[str, object] | None,
-    dtypes: Mapping[str, str] | None,
-    ragged: Collection[str],
-) -> Selection:
-    return Selection(columns=columns, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged)
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields all rows in batches."""
+        return self._stored.batches(rows)
+
+    def __len__(self) -> int:
+        return self._stored.rows
+
+    def __repr__(self) -> str:
+        return "ValidationFeed()"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hopyard.errors import FeedJobFailed, NodesReplaced, WireTimeout
+from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.replay_job import ReplayJob
-from hopyard.feed.service import BEGIN, COUNTS, FORGET, SEAL
+from hopyard.feed.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
 from hopyard.feed.sources import FeedJob, Source
 from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team
 from hopyard.training.feed_watch import Progress, has_enough, has_failed
@@ -41,17 +41,27 @@ class EpochFeeder:
         self._keep = keep
 
     def feed(
-        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool
+        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool, left: int
     ) -> EpochAccount:
-        """Has Spark feed an epoch.
+        """Has Spark feed an epoch, or the next rows of a stream.
+
+        Args:
+            team: Whom.
+            source: The rows.
+            order: How to feed them.
+            feed: Number of the feed.
+            epoch: Number of the epoch.
+            keeps: Whether the nodes are to keep the rows for later epochs.
+            left: How many epochs are left, this one included; 0 for a stream.
 
         Raises:
             NodesReplaced: Other nodes are there now.
+            NotFed: All nodes have returned.
         """
         if not team.nodes:
-            return EpochAccount(epoch=epoch, rows=0, by_node={}, is_whole=False, attempt=team.attempt)
+            raise NotFed("train()", "the functions of all nodes have returned")
         began = time.monotonic()
-        self._begin(team, feed, keeps=keeps)
+        self._begin(team, feed, epoch, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
         reports = self._reports(FeedJob(source, plan), team, order.timeout)
         if reports is not None:
@@ -59,18 +69,38 @@ class EpochFeeder:
         account = EpochAccount.of(epoch, reports or [], time.monotonic() - began)
         account = replace(account, attempt=team.attempt, is_whole=account.is_whole and reports is not None)
         self._keep(feed, account, reports or [])
+        if account.is_whole and left:
+            self._nodes.ask(team, END_EPOCH, lambda _: {"feed": feed, "epoch": epoch})
         return account
 
-    def _begin(self, team: Team, feed: int, *, keeps: bool) -> None:
-        """Tells the nodes who is fed, and whether to keep what comes for later epochs."""
+    def hold(self, team: Team, source: Source, order: FeedOrder, *, feed: int) -> None:
+        """Has Spark feed all rows to each of the nodes, which keep them to validate with.
+
+        Raises:
+            NodesReplaced: Other nodes are there now.
+            FeedJobFailed: They do not fit on a node's disk, or are not the same each time that Spark computes them.
+        """
+        shares = _disk_shares(team)
+        self._nodes.ask(team, HOLD, lambda node: {"feed": feed, "share": shares[node.rank]})
+        for node in team.nodes:
+            plan = FeedPlan(feed=feed, epoch=0, nodes=(node,))
+            reports = self._reports(FeedJob(source, plan), team, order.timeout)
+            if reports is None:
+                return  # nobody wants any
+            self._check(replace(team, nodes=(node,)), plan, reports)
+        _check_held(team, self._nodes.ask(team, HELD, lambda _: {}))
+
+    def _begin(self, team: Team, feed: int, epoch: int, *, keeps: bool, left: int) -> None:
+        """Tells the nodes who is fed, which epoch, and whether to keep what comes for later epochs."""
         message: dict[str, Any] = {
             "feed": feed,
+            "epoch": epoch,
+            "epochs_left": left,
             "ranks": [node.rank for node in team.nodes],
             "hub": asdict(team.nodes[0].endpoint),
         }
-        neighbours = Counter(node.host for node in team.nodes)
-        shares = {node.rank: 1 / neighbours[node.host] if keeps else 0 for node in team.nodes}
-        self._nodes.ask(team, BEGIN, lambda node: {**message, "share": shares[node.rank]})
+        shares = _disk_shares(team)
+        self._nodes.ask(team, BEGIN, lambda node: {**message, "share": shares[node.rank] if keeps else 0})
 
     def _reports(self, job: FeedJob, team: Team, feed_timeout: float) -> list[PartitionReport] | None:
         """Sees a Spark job through and returns its reports; None if it was ended since nobody wanted its rows."""
@@ -158,3 +188,22 @@ class EpochFeeder:
                 return False
             progress.look(now.nodes)
         return True
+
+
+def _disk_shares(team: Team) -> dict[int, float]:
+    """Returns by rank which part of its host's disk a node may take."""
+    neighbours = Counter(node.host for node in team.nodes)
+    return {node.rank: 1 / neighbours[node.host] for node in team.nodes}
+
+
+def _check_held(team: Team, answers: Mapping[int, Mapping[str, Any]]) -> None:
+    full = [node for node in team.nodes if node.rank in answers and not answers[node.rank]["whole"]]
+    if full:
+        who = ", ".join(f"node {node.rank} on {node.host}" for node in full)
+        raise FeedJobFailed(f"the rows for validation do not fit on the disk of {who}; validate with fewer")
+    counts = {rank: answer["rows"] for rank, answer in answers.items()}
+    if len(set(counts.values())) > 1:
+        raise FeedJobFailed(
+            f"the rows for validation differ each time that Spark computes them ({counts} by node); "
+            "cache() the data before train()"
+        )

@@ -39,6 +39,7 @@ class Feedable(ABC):
         data: object,
         epochs: int = 1,
         *,
+        validation: object = None,
         shuffle_seed: int | None = None,
         feed_timeout: float = FEED_SECONDS,
         checkpoint: str | None = None,
@@ -55,6 +56,9 @@ class Feedable(ABC):
                 context is the caller's to start and to stop.
             epochs: How often all rows are fed. Later epochs are read again from the disks of the nodes' hosts, if
                 the rows fit there.
+            validation: What to validate with, read from ``ctx.feed("validation")``, where every node has all of it: another
+                DataFrame or RDD; the part of the rows to take for it, such as 0.1; or the name of a column of booleans.
+                Nulls in it count as False, and neither side gets the column.
             shuffle_seed: Decides on another order of the rows in each epoch; by default they come as they are.
             feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
             checkpoint: For a streaming DataFrame: the folder where Spark keeps how far it was read. A run with the same
@@ -75,7 +79,9 @@ class Feedable(ABC):
         from hopyard.training.streaming import StreamFeed
 
         stream = StreamOrder(checkpoint=checkpoint, trigger=trigger)
-        order = FeedOrder(epochs=epochs, seed=shuffle_seed, timeout=feed_timeout, stream=stream)
+        order = FeedOrder(
+            epochs=epochs, seed=shuffle_seed, timeout=feed_timeout, stream=stream, validation=validation
+        )
         feeding = self._fed("train()")
         with self._view.feeding(self, epochs):
             fed = feeding.train(data, order)

@@ -12,6 +12,7 @@ from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.sources import Source, source_of
+from hopyard.feed.validation import split
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -35,12 +36,14 @@ class FeedOrder:
         seed: Decides on the order of the rows in each epoch; None: as they come.
         timeout: Seconds in which no node consumes a row although rows wait.
         stream: How a stream is read.
+        validation: What to validate with: None, other data, a part of it, or the name of a column that tells.
     """
 
     epochs: int = 1
     seed: int | None = None
     timeout: float = 600.0
     stream: StreamOrder = field(default_factory=StreamOrder)
+    validation: object = None
 
     def __post_init__(self) -> None:
         if type(self.epochs) is not int or self.epochs < 1:
@@ -94,10 +97,14 @@ class Feeding:
         """
         order.stream.check(data)
         if is_stream(data):
+            if order.validation is not None:
+                raise BadArguments("train", "a stream has no epochs, after which to validate")
             return self._streams.start(data, order, feed=self._next_feed())
-        source = source_of(data)
+        rows, held_out = split(data, order.validation)
+        source = source_of(rows)
+        held = None if held_out is None else source_of(held_out)
         try:
-            return self._train(source, order)
+            return self._train(source, held, order)
         except BaseException as error:
             self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
             raise
@@ -127,7 +134,7 @@ class Feeding:
         while True:
             try:
                 return self._feeder.feed(
-                    self._gather(order), source, order, feed=feed, epoch=batch, keeps=False
+                    self._gather(order), source, order, feed=feed, epoch=batch, keeps=False, left=0
                 )
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
@@ -158,18 +165,20 @@ class Feeding:
     def _gather(self, order: FeedOrder) -> Team:
         return self._nodes.gather(order.gather_seconds)
 
-    def _train(self, source: Source, order: FeedOrder) -> tuple[EpochAccount, ...]:
+    def _train(self, source: Source, held: Source | None, order: FeedOrder) -> tuple[EpochAccount, ...]:
         feed = self._next_feed()
         accounts: list[EpochAccount] = []
         while len(accounts) < order.epochs and (not accounts or accounts[-1].is_whole):
             try:
-                for account in self._epochs(source, order, feed=feed, first=len(accounts)):
+                for account in self._epochs(source, held, order, feed=feed, first=len(accounts)):
                     accounts.append(account)
             except NodesReplaced as replaced:
                 LOG.warning("epoch %d is fed again from its beginning: %s", len(accounts), replaced)
         return tuple(accounts)
 
-    def _epochs(self, source: Source, order: FeedOrder, *, feed: int, first: int) -> Iterator[EpochAccount]:
+    def _epochs(
+        self, source: Source, held: Source | None, order: FeedOrder, *, feed: int, first: int
+    ) -> Iterator[EpochAccount]:
         """Feeds the epochs from one on to the nodes that are there now, as long as they want more.
 
         Raises:
@@ -181,8 +190,11 @@ class Feeding:
             team = self._gather(order)
             if attempt not in (None, team.attempt):
                 raise NodesReplaced(team.attempt)
+            if attempt is None and held is not None:
+                self._feeder.hold(team, held, order, feed=self._next_feed())
             attempt = team.attempt
-            account = self._feeder.feed(team, source, order, feed=feed, epoch=epoch, keeps=keeps)
+            left = order.epochs - epoch
+            account = self._feeder.feed(team, source, order, feed=feed, epoch=epoch, keeps=keeps, left=left)
             yield account
             if not account.is_whole:
                 return

@@ -22,6 +22,7 @@ from hopyard.feed.row_feed import RowFeed
 from hopyard.feed.service import FeedService
 from hopyard.feed.shelf import ShelfName
 from hopyard.feed.shelves import Shelves
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
@@ -44,7 +45,7 @@ def inbox() -> Inbox:
 
 @pytest.fixture
 def plan(inbox: Inbox, tmp_path: Path) -> Iterator[AskPlan]:
-    service = FeedService(inbox, Keeping(inbox, tmp_path), Round())
+    service = FeedService(inbox, StoredRows(tmp_path), Keeping(inbox, tmp_path), Round())
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
         yield AskPlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
         inbox.stop()

@@ -26,6 +26,7 @@ from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.service import FeedService
 from hopyard.feed.shelves import Shelves
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.testing.watching import wait_until
 from hopyard.wire import WireServer
 
@@ -36,7 +37,9 @@ SECONDS = 20
 
 
 def service(inbox: Inbox) -> FeedService:
-    return FeedService(inbox, Keeping(inbox, Path(tempfile.gettempdir())), Round())
+    return FeedService(
+        inbox, StoredRows(Path(tempfile.gettempdir())), Keeping(inbox, Path(tempfile.gettempdir())), Round()
+    )
 
 
 class Nodes:

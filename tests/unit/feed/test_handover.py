@@ -18,6 +18,7 @@ from hopyard.feed.keeping import Keeping
 from hopyard.feed.pieces import Piece
 from hopyard.feed.service import FeedService
 from hopyard.feed.shelf import UNIT_BYTES, Shelf
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.wire import WireClient, WireServer
 
 pytestmark = [
@@ -37,7 +38,9 @@ def shelf() -> Iterator[Shelf]:
 @pytest.fixture
 def client() -> Iterator[WireClient]:
     inbox = Inbox()
-    service = FeedService(inbox, Keeping(inbox, Path(tempfile.gettempdir())), Round())
+    service = FeedService(
+        inbox, StoredRows(Path(tempfile.gettempdir())), Keeping(inbox, Path(tempfile.gettempdir())), Round()
+    )
     with (
         WireServer(service, address="127.0.0.1", close_timeout=2) as server,
         WireClient(server.endpoint, timeout=20) as client,

@@ -20,6 +20,7 @@ from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.row_feed import RowFeed
 from hopyard.feed.service import FeedService
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
@@ -36,7 +37,7 @@ class Company2:
         self.inboxes = [Inbox(), Inbox()]
         self.rounds = [Round(), Round()]
         services = [
-            FeedService(inbox, Keeping(inbox, folder), round_)
+            FeedService(inbox, StoredRows(folder), Keeping(inbox, folder), round_)
             for inbox, round_ in zip(self.inboxes, self.rounds, strict=True)
         ]
         servers = [

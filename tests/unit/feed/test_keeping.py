@@ -7,6 +7,7 @@ import pytest
 
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
+from hopyard.feed.level import EpochEnd
 from hopyard.feed.pieces import Piece
 from hopyard.testing.watching import wait_until
 
@@ -23,8 +24,11 @@ def piece(start: int) -> Piece:
 def drawn(inbox: Inbox) -> list[int]:
     found: list[int] = []
     inbox.end()
-    while isinstance(some := inbox.draw(), Piece):
-        found += some.batch.column("x").to_pylist()
+    while (some := inbox.draw()) is not None:
+        if isinstance(some, Piece):
+            found += some.batch.column("x").to_pylist()
+        elif isinstance(some, EpochEnd):
+            found.append(-some.rows)
     return found
 
 
@@ -38,7 +42,7 @@ def test_later_epochs_are_read_again_from_disk(tmp_path: Path) -> None:
     keeping.replay(range(1, 3), seed=None)
     wait_until(lambda: keeping.progress.is_done, "both epochs are read", SECONDS)
     assert keeping.progress.rows == (200, 200)
-    assert drawn(inbox) == [*range(200), *range(200)]
+    assert drawn(inbox) == [*range(200), -200, *range(200), -200]  # and where each ends
     keeping.close()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 

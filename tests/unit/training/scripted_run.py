@@ -13,6 +13,7 @@ from hopyard.feed.in_step import Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.service import FeedService
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.training.fed_nodes import FedNodes
 from hopyard.training.standing import Standing, feed_token
 from hopyard.wire import WireServer
@@ -68,7 +69,12 @@ class Servers:
     def start(self, attempt: int = 0) -> tuple[Inbox, str]:
         """Returns the inbox of another one, and its address."""
         inbox = Inbox()
-        service = FeedService(inbox, Keeping(inbox, Path(tempfile.gettempdir())), Round())
+        service = FeedService(
+            inbox,
+            StoredRows(Path(tempfile.gettempdir())),
+            Keeping(inbox, Path(tempfile.gettempdir())),
+            Round(),
+        )
         server = WireServer(service, address="127.0.0.1", token=feed_token(SECRET, attempt))
         endpoint = self._resources.enter_context(server).endpoint
         return inbox, f"{endpoint.host}:{endpoint.port}"

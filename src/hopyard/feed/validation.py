@@ -1,0 +1,63 @@
+"""What of the data is to validate with: other data, a part of it, or the rows that a column tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hopyard.errors import BadArguments
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SEED = 0
+
+
+def split(data: object, validation: object) -> tuple[object, object | None]:
+    """Returns the data to learn from, and that to validate with, if any.
+
+    Args:
+        data: A DataFrame or an RDD.
+        validation: None; another DataFrame or RDD; the part of the rows to take, between 0 and 1; or the name of a
+            boolean column, which is left out of both.
+
+    Raises:
+        BadArguments: It is none of these, or does not fit the data.
+    """
+    if validation is None:
+        return data, None
+    if isinstance(validation, str):
+        return _by_column(data, validation)
+    if isinstance(validation, (int, float)):
+        return _by_fraction(data, validation)
+    return data, validation
+
+
+def _by_fraction(data: Any, fraction: float) -> tuple[object, object]:
+    if isinstance(fraction, bool) or not 0 < fraction < 1:
+        raise BadArguments(
+            "train", f"validation={fraction!r} is no part of the rows: give one between 0 and 1"
+        )
+    if not hasattr(data, "randomSplit"):
+        return data, None  # which is refused as data
+    rest, part = data.randomSplit([1 - fraction, fraction], seed=SEED)
+    return rest, part
+
+
+def _by_column(data: Any, name: str) -> tuple[object, object]:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as f
+
+    if not isinstance(data, DataFrame):
+        raise BadArguments("train", f"validation={name!r} names a column, and only a DataFrame has columns")
+    kind = _kind(data, name)
+    if kind not in ("boolean", "tinyint", "smallint", "int", "bigint"):
+        raise BadArguments("train", f"the column {name!r} is {kind}: give one of booleans, or of 0 and 1")
+    tells = f.coalesce(f.col(f"`{name}`").cast("boolean"), f.lit(False))
+    return data.filter(~tells).drop(name), data.filter(tells).drop(name)
+
+
+def _kind(data: DataFrame, name: str) -> str:
+    kinds = dict(data.dtypes)
+    if name not in kinds:
+        raise BadArguments("train", f"there is no column {name!r} in {', '.join(kinds)}")
+    return kinds[name]
