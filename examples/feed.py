@@ -11,12 +11,13 @@ def train(rate, ctx):
     import json
 
     slope = offset = 0.0
-    for step, arrays in enumerate(ctx.feed().as_numpy(256)):  # batches of 256 rows, as arrays by column
-        x, y = arrays["x"], arrays["y"]
-        error = slope * x + offset - y
-        slope -= rate * (error * x).mean()
-        offset -= rate * error.mean()
-        ctx.report(step, loss=float((error * error).mean()))
+    for epoch in ctx.feed().epochs():
+        for arrays in epoch.as_numpy(256):  # batches of 256 rows, as arrays by column
+            x, y = arrays["x"], arrays["y"]
+            error = slope * x + offset - y
+            slope -= rate * (error * x).mean()
+            offset -= rate * error.mean()
+        ctx.report(epoch.number, loss=float((error * error).mean()))
     ctx.project.put(f"Models/line/{ctx.rank}.json", json.dumps([slope, offset]).encode())
     return slope, offset
 

@@ -696,8 +696,9 @@ class FeedNotRead(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"the function returned after {self.consumed} rows and left {self.left}. "
-            "Read them all, or call ctx.feed().terminate() before returning, if it is meant to end early."
+            f"the function returned after {self.consumed} rows of its feed and left {self.left} unread. "
+            "Read all epochs (for epoch in feed.epochs()), or call feed.terminate() if it is meant to end early. "
+            "With Keras's fit(steps_per_epoch=...), give it dataset.repeat()."
         )
 
 

@@ -213,6 +213,80 @@ def wait_for_nothing(ctx: NodeContext) -> None:
         ctx.feed()
 
 
+def ids_by_epoch(ctx: NodeContext) -> tuple[list[list[int]], list[list[int]]]:
+    """Returns the rows of each epoch, and those to validate with after it."""
+    feed, held = ctx.feed(), ctx.feed("validation")
+    learnt, validated = [], []
+    for epoch in feed.epochs():
+        learnt.append([row for arrays in epoch.as_numpy(64) for row in arrays["id"].tolist()])
+        validated.append([row for arrays in held.as_numpy(64) for row in arrays["id"].tolist()])
+    return learnt, validated
+
+
+def three_ways(spark: SparkSession) -> dict[str, tuple[Any, Any]]:
+    frame = spark.range(1_000)
+    marked = frame.selectExpr("id", "IF(id = 5, NULL, id % 10 = 0) AS held")
+    return {
+        "frame": (frame.where("id >= 100"), frame.where("id < 100")),
+        "part": (frame, 0.1),
+        "column": (marked, "held"),
+    }
+
+
+@pytest.mark.parametrize("way", ["frame", "part", "column"])
+def test_each_epoch_is_validated_with_rows_that_are_not_learnt(spark: SparkSession, way: str) -> None:
+    data, validation = three_ways(spark)[way]
+    with Cluster(ids_by_epoch, nodes=2, feed=True) as cluster:
+        cluster.train(data, epochs=2, validation=validation)
+        nodes = cluster.shutdown().values
+    held = sorted(nodes[0][1][0])
+    assert 50 < len(held) < 150
+    for _, validated in nodes:  # all of them on every node, after every epoch
+        assert [sorted(rows) for rows in validated] == [held, held]
+    for epoch in range(2):
+        assert sorted(nodes[0][0][epoch] + nodes[1][0][epoch] + held) == list(range(1_000))
+
+
+def read_nothing(ctx: NodeContext) -> int:
+    return ctx.rank
+
+
+def read_five_rows(ctx: NodeContext) -> int:
+    return len(ctx.feed().next_batch(5))
+
+
+def read_one_epoch(ctx: NodeContext) -> int:
+    return sum(len(arrays["id"]) for arrays in ctx.feed().as_numpy(64))
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (read_nothing, "after 0 rows of its feed and left all of it unread"),
+        (read_five_rows, "after 5 rows of its feed and left .* rows unread"),
+        (read_one_epoch, "left 2 epochs"),
+    ],
+)
+def test_a_function_that_leaves_rows_unread_fails(spark: SparkSession, function: Any, left: str) -> None:
+    epochs = 3 if function is read_one_epoch else 1
+    with pytest.raises(NodeFailed, match=left), Cluster(function, nodes=1, feed=True) as cluster:
+        cluster.train(spark.range(1_000), epochs=epochs)
+
+
+def read_five_rows_and_say_so(ctx: NodeContext) -> int:
+    feed = ctx.feed()
+    rows = len(feed.next_batch(5))
+    feed.terminate()
+    return rows
+
+
+def test_a_function_that_ends_its_feed_is_on_the_account(spark: SparkSession) -> None:
+    with Cluster(read_five_rows_and_say_so, nodes=1, feed=True) as cluster:
+        (account,) = cluster.train(spark.range(1_000), epochs=3)
+        assert cluster.shutdown().value == 5
+    assert account.ended_by == (0,)
+
+
 def test_the_example_learns_a_line_and_predicts_with_it(spark: SparkSession) -> None:
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "feed.py"))
     frame = spark.range(5_000).selectExpr("rand(1) * 2 - 1 AS x").selectExpr("x", "3 * x + 1 AS y")

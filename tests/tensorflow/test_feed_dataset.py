@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,12 @@ from hopyard.errors import BadArguments, NothingFed, UnknownColumns
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece, pack
+from hopyard.feed.stored_rows import StoredRows
 from hopyard.testing.watching import wait_until
-from hopyard.training.data_feed import DataFeed
+from hopyard.training.data_feed import DataFeed, ValidationFeed
 
 pytestmark = pytest.mark.tensorflow
 
-SHARE = Share(0, 0, 0)
 SECONDS = 30
 
 
@@ -34,10 +35,10 @@ def tf() -> ModuleType:
     return tensorflow
 
 
-def put(inbox: Inbox, batches: Sequence[pa.RecordBatch]) -> None:
+def put(inbox: Inbox, batches: Sequence[pa.RecordBatch], epoch: int = 0) -> None:
     start = 0
     for batch in batches:
-        inbox.put(Piece(batch=batch, start=start, rows=batch.num_rows), SHARE, attempt=1)
+        inbox.put(Piece(batch=batch, start=start, rows=batch.num_rows), Share(0, epoch, 0), attempt=1)
         start += batch.num_rows
 
 
@@ -183,7 +184,7 @@ def test_columns_without_tensors_are_named(tf):
 
 def test_the_rows_of_an_rdd_have_no_columns(tf):
     inbox = Inbox()
-    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), SHARE, attempt=1)
+    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), Share(0, 0, 0), attempt=1)
     with pytest.raises(BadArguments, match=r"feed a DataFrame, or use next_batch\(\)"):
         DataFeed(inbox).as_tf_dataset(2)
 
@@ -255,15 +256,17 @@ def test_terminate_ends_a_dataset_that_waits_for_rows(tf):
         assert list(batches) == []
 
 
-def test_a_dataset_that_has_ended_leaves_no_thread_and_stays_so(tf):
+def test_a_dataset_that_has_ended_says_so_and_leaves_no_thread(tf):
     def drawing() -> list[threading.Thread]:
         return [thread for thread in threading.enumerate() if thread.name.startswith("hopyard-feed")]
 
     before = len(drawing())
     dataset = feed_of(numbers(range(4))).as_tf_dataset(2)
     list(dataset)
+    for _ in range(2):
+        with pytest.raises(tf.errors.UnknownError, match="asked for epoch 2, but 1 came"):
+            list(dataset)
     wait_until(lambda: len(drawing()) <= before, "the thread of the dataset is gone", SECONDS)
-    assert list(dataset) == []
 
 
 # --- Keras and strategies
@@ -288,6 +291,89 @@ def test_keras_learns_from_the_rows_of_three_epochs(tf, package):
     assert len(history) == 3
     assert history[-1] < 1e-3
     assert np.allclose(model.get_weights()[0].ravel(), [2, -1], atol=0.05)
+
+
+def epochs_of(*epochs: Sequence[pa.RecordBatch]) -> DataFeed:
+    """Returns a feed of some epochs that has ended."""
+    inbox = Inbox()
+    for epoch, batches in enumerate(epochs):
+        inbox.begin(0, epoch, len(epochs) - epoch)
+        put(inbox, batches, epoch)
+        inbox.end_epoch(0, epoch)
+    inbox.end()
+    return DataFeed(inbox)
+
+
+def compiled(keras: ModuleType) -> Any:
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    return model
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_each_epoch_of_keras_is_one_that_was_fed(tf, package):
+    keras = pytest.importorskip(package)
+    feed = epochs_of(*[[lines(200, seed) for seed in range(3)]] * 3)
+    steps: list[int] = []
+
+    class Count(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            steps.append(0)
+
+        def on_train_batch_end(self, batch, logs=None):
+            steps[-1] += 1
+
+    dataset = feed.as_tf_dataset(64, label="y")
+    losses = compiled(keras).fit(dataset, epochs=3, callbacks=[Count()], verbose=0).history["loss"]
+    assert steps == [10, 10, 10]
+    assert losses[0] > losses[1] > losses[2] > 0
+    assert feed.steps_per_epoch(64) == 10
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_keras_that_asks_for_more_epochs_than_were_fed_fails(tf, package):
+    keras = pytest.importorskip(package)
+    dataset = epochs_of([lines(100)], [lines(100)]).as_tf_dataset(50, label="y")
+    with pytest.raises(tf.errors.UnknownError, match="asked for epoch 3, but 2 came"):
+        compiled(keras).fit(dataset, epochs=3, verbose=0)
+
+
+def test_keras_with_steps_per_epoch_reads_a_dataset_that_repeats(tf):
+    keras = pytest.importorskip("keras")
+    feed = epochs_of([lines(100)], [lines(100, 1)])
+    dataset = feed.as_tf_dataset(50, label="y").repeat()
+    losses = compiled(keras).fit(dataset, epochs=4, steps_per_epoch=1, verbose=0).history["loss"]
+    assert all(loss > 0 for loss in losses)
+
+
+def test_rows_beyond_those_of_the_epoch_before_do_not_begin_the_next_one(tf):
+    feed = epochs_of([numbers(range(4))], [numbers(range(10, 18))], [numbers(range(20, 24))])
+    dataset = feed.as_tf_dataset(2)
+    assert len(list(dataset)) == 2
+    assert [batch["x"].numpy()[0] for batch in dataset.take(3)] == [10, 12, 14]  # as Keras does
+    assert [batch["x"].numpy()[0] for batch in dataset] == [20, 22]
+
+
+def test_an_epoch_without_rows_is_an_error_and_no_loss_of_zero(tf):
+    dataset = epochs_of([numbers(range(4))], []).as_tf_dataset(2)
+    list(dataset)
+    with pytest.raises(tf.errors.UnknownError, match="epoch 2 had no row for this node"):
+        list(dataset)
+
+
+def test_validation_data_are_the_same_after_each_epoch(tf, tmp_path):
+    keras = pytest.importorskip("keras")
+    stored = StoredRows(tmp_path)
+    stored.begin(1, share=1.0)
+    stored.put(Piece(batch=lines(70, 5), start=0, rows=70), Share(1, 0, 0), 1)
+    stored.seal()
+    stored.tell()
+    validation = ValidationFeed(stored).as_tf_dataset(32, label="y")
+    dataset = epochs_of([lines(100)], [lines(100)], [lines(100)]).as_tf_dataset(50, label="y")
+    model = compiled(keras)
+    history = model.fit(dataset, epochs=3, validation_data=validation, verbose=0).history
+    assert history["val_loss"][0] > history["val_loss"][1] > history["val_loss"][2] > 0
+    assert model.evaluate(validation, verbose=0) == pytest.approx(history["val_loss"][2])
 
 
 def test_keras_that_stops_early_does_not_hang(tf):

@@ -25,6 +25,8 @@ class EpochAccount:
         is_replayed: Whether the nodes read the rows of an earlier epoch again.
         seconds: How long it took.
         attempt: How often the nodes that got the rows had been started again.
+        ended_by: The ranks whose functions had ended their feed (``terminate()``) when the epoch was over; what they
+            had not read of it is lost.
     """
 
     epoch: int
@@ -37,6 +39,7 @@ class EpochAccount:
     is_replayed: bool = False
     seconds: float = 0.0
     attempt: int = 0
+    ended_by: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
@@ -76,6 +79,7 @@ class EpochAccount:
             "is_replayed": self.is_replayed,
             "seconds": self.seconds,
             "attempt": self.attempt,
+            "ended_by": list(self.ended_by),
         }
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from hopyard.errors import PeerGone
 from hopyard.feed.handover import Taker
-from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import Inquiry
+from hopyard.feed.level import Taken
 from hopyard.wire import BatchReader
 
 LOG = logging.getLogger(__name__)

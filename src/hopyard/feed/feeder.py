@@ -11,8 +11,8 @@ from typing import Any
 
 from hopyard.errors import Superseded
 from hopyard.feed.handover import shelved
-from hopyard.feed.inbox import Taken
 from hopyard.feed.ledger import Share
+from hopyard.feed.level import Taken
 from hopyard.feed.link import Link
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges

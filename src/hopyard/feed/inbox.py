@@ -5,44 +5,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from enum import Enum
-from typing import NamedTuple, Self
 
 import pyarrow as pa
 
 from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.ledger import Ledger, Share
-from hopyard.feed.level import EpochEnd, Level, Unread
+from hopyard.feed.level import EpochEnd, Level, Taken, Unread
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.rows import Rows
 
 INBOX_BYTES = 32 << 20
-
-
-class Taken(Enum):
-    """What became of a piece that was brought."""
-
-    KEPT = "kept"
-    STOPPED = "stopped"  # the node wants nothing more
-    BARRED = "barred"  # another attempt brings these rows
-
-
-class Verdict(NamedTuple):
-    """What became of some pieces: how many were kept, and of the next one if there was one that was not."""
-
-    taken: Taken
-    kept: int
-
-    def to_bytes(self) -> bytes:
-        """Returns this as it travels."""
-        return f"{self.taken.value} {self.kept}".encode()
-
-    @classmethod
-    def of(cls, data: bytes) -> Self:
-        """Returns what has travelled."""
-        taken, kept = data.decode().split()
-        return cls(Taken(taken), int(kept))
 
 
 class Inbox:
@@ -228,20 +201,23 @@ class Inbox:
             self._bytes = self._waiting = 0
             self._changed.notify_all()
 
-    def unread(self) -> Unread | None:
+    def unread(self, ahead: int = 0) -> Unread | None:
         """Returns what a function that returns now leaves behind; None if it has read all that was to come.
 
         In the middle of an epoch this waits for its end, or for its next row, which come soon.
+
+        Args:
+            ahead: Rows that were drawn, but not read.
         """
         with self._changed:
-            self._changed.wait_for(lambda: not self._is_within_epoch() or self._unread_rows())
-            waiting = self._unread_rows()
+            self._changed.wait_for(lambda: not self._is_within_epoch() or ahead or self._unread_rows())
+            waiting = ahead + self._unread_rows()
             if self._stopped or (self._was_asked and not waiting and not self._epochs_left):
                 return None
             marks = sum(isinstance(piece, EpochEnd) for piece in self._pieces)
             return Unread(
                 was_asked=self._was_asked,
-                consumed=self._received - self._waiting,
+                consumed=self._received - self._waiting - ahead,
                 waiting=waiting,
                 epochs_left=self._epochs_left + marks,
             )

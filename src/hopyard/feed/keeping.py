@@ -7,7 +7,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.inbox import Inbox
+from hopyard.feed.level import Taken
 from hopyard.feed.pieces import Piece
 from hopyard.feed.replay import EpochStore, default_limit
 

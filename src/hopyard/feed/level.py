@@ -1,8 +1,10 @@
-"""How an inbox is doing, and where the epochs end in it."""
+"""What becomes of pieces that come to a node, how its inbox is doing, and where the epochs end in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,3 +54,28 @@ class Unread:
     consumed: int
     waiting: int
     epochs_left: int
+
+
+class Taken(Enum):
+    """What became of a piece that was brought."""
+
+    KEPT = "kept"
+    STOPPED = "stopped"  # the node wants nothing more
+    BARRED = "barred"  # another attempt brings these rows
+
+
+class Verdict(NamedTuple):
+    """What became of some pieces: how many were kept, and of the next one if there was one that was not."""
+
+    taken: Taken
+    kept: int
+
+    def to_bytes(self) -> bytes:
+        """Returns this as it travels."""
+        return f"{self.taken.value} {self.kept}".encode()
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """Returns what has travelled."""
+        taken, kept = data.decode().split()
+        return cls(Taken(taken), int(kept))

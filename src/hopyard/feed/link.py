@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from hopyard.errors import PeerGone, WireTimeout
 from hopyard.feed.handover import Giver
-from hopyard.feed.inbox import Taken, Verdict
 from hopyard.feed.ledger import Share
+from hopyard.feed.level import Taken, Verdict
 from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
 from hopyard.feed.service import COUNTS, train_stream

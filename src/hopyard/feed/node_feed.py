@@ -19,12 +19,13 @@ from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.level import Unread
 from hopyard.feed.remote import MESSAGE_BYTES
+from hopyard.feed.row_feed import RowFeed
 from hopyard.feed.service import FeedService
 from hopyard.feed.stored_rows import StoredRows
 from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
-R = TypeVar("R")
+R = TypeVar("R", bound=RowFeed)
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
 
@@ -51,7 +52,7 @@ class NodeFeed:
         self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
-        self._reader: tuple[str | None, object] | None = None
+        self._reader: tuple[str | None, RowFeed] | None = None
 
     def __enter__(self) -> Self:
         host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
@@ -109,13 +110,16 @@ class NodeFeed:
         return InStep(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        unread = None if error is not None else self.inbox.unread()
+        unread = None if error is not None else self._unread()
         if unread is None:
             self._resources.__exit__(kind, error, traceback)
             return
         failure = FeedNotRead(unread.consumed, _what_is_left(unread))
         self._resources.__exit__(type(failure), failure, None)
         raise failure
+
+    def _unread(self) -> Unread | None:
+        return self.inbox.unread(0 if self._reader is None else self._reader[1].rows_ahead)
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
@@ -140,10 +144,10 @@ class NodeFeed:
 
 def _what_is_left(unread: Unread) -> str:
     if not unread.was_asked:
-        return "all others: it never asked for any"
-    epochs = "1 epoch" if unread.epochs_left == 1 else f"{unread.epochs_left} epochs"
-    rows = f"{unread.waiting} rows that wait" if unread.waiting else "no row that waits yet"
-    return f"{epochs}, with {rows}" if unread.epochs_left else rows
+        return "all of it"
+    if unread.epochs_left < 2:
+        return f"{unread.waiting} rows"
+    return f"{unread.epochs_left} epochs, of which {unread.waiting} rows are here,"
 
 
 _FED = ("chief", "worker")

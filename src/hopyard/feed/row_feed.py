@@ -136,9 +136,13 @@ class RowFeed:
 
     def should_stop(self) -> bool:
         """Whether all rows have been read and no more will come."""
+        return not self.rows_ahead and self._inbox.is_done
+
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows were drawn that have not been read."""
         with self._lock:
-            rows_ahead = any(isinstance(found, Rest) for found in self._ahead)
-        return not rows_ahead and self._inbox.is_done
+            return sum(len(found) for found in self._ahead if isinstance(found, Rest))
 
     def terminate(self) -> None:
         """Ends the feed of this node: what still comes is refused, so that Spark need not compute it."""
@@ -189,7 +193,7 @@ class RowFeed:
 
     def _outlook(self, in_step: InStep) -> tuple[int, bool]:
         """Returns how many more rows are here already, and whether no others will come: of the epoch, or of the feed."""
-        ahead = sum(len(found) for found in self._ahead if isinstance(found, Rest))
+        ahead = self.rows_ahead
         if in_step.epoch is None:
             return ahead + self._inbox.level.waiting, self._inbox.is_ended
         if any(isinstance(found, EpochEnd) for found in self._ahead):

@@ -12,9 +12,10 @@ from hopyard.errors import PeerGone, UnknownMethod
 from hopyard.feed.answers import Answers
 from hopyard.feed.handover import NO_SHELF, REACH, Taker, can_reach
 from hopyard.feed.in_step import AGREE, LEAVE, Company, Round
-from hopyard.feed.inbox import Inbox, Taken, Verdict
+from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.ledger import Share
+from hopyard.feed.level import Taken, Verdict
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
@@ -210,7 +211,10 @@ class FeedService(Service):
 
     def _counts(self, message: Mapping[str, Any]) -> dict[str, Json]:
         counts = self._receiver(message["feed"]).counts(message["feed"], message["epoch"])
-        return {"partitions": [[*pair] for pair in counts.items()]}
+        return {
+            "partitions": [[*pair] for pair in counts.items()],
+            "stopped": self._inbox.level.is_stopped,
+        }
 
     def _forget(self, message: Mapping[str, Any]) -> dict[str, Json]:
         self._receiver(message["feed"]).forget(message["feed"], message["epoch"])

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hopyard.errors import NotFed
-from hopyard.feed.inbox import Taken
 from hopyard.feed.ledger import Ledger, Share
+from hopyard.feed.level import Taken
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.replay import EpochStore, default_limit

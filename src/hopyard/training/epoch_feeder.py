@@ -64,10 +64,13 @@ class EpochFeeder:
         self._begin(team, feed, epoch, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
         reports = self._reports(FeedJob(source, plan), team, order.timeout)
-        if reports is not None:
-            self._check(team, plan, reports)
-        account = EpochAccount.of(epoch, reports or [], time.monotonic() - began)
-        account = replace(account, attempt=team.attempt, is_whole=account.is_whole and reports is not None)
+        ended_by = None if reports is None else self._check(team, plan, reports)
+        account = replace(
+            EpochAccount.of(epoch, reports or [], time.monotonic() - began),
+            attempt=team.attempt,
+            ended_by=tuple(node.rank for node in team.nodes) if ended_by is None else ended_by,
+        )
+        account = replace(account, is_whole=account.is_whole and reports is not None)
         self._keep(feed, account, reports or [])
         if account.is_whole and left:
             self._nodes.ask(team, END_EPOCH, lambda _: {"feed": feed, "epoch": epoch})
@@ -115,13 +118,15 @@ class EpochFeeder:
             self._nodes.await_verdict(team.attempt)
         return reports
 
-    def _check(self, team: Team, plan: FeedPlan, reports: Sequence[PartitionReport]) -> None:
-        """Compares what was sent with what the nodes count; those that have had enough cannot be asked."""
+    def _check(self, team: Team, plan: FeedPlan, reports: Sequence[PartitionReport]) -> tuple[int, ...]:
+        """Compares what was sent with what the nodes count; returns those that have had enough."""
         message: dict[str, Any] = {"feed": plan.feed, "epoch": plan.epoch}
         answers = self._nodes.ask(team, COUNTS, lambda _: message)
         team.ask(FORGET, message)
-        if not team.silent(answers):
+        silent = team.silent(answers)
+        if not silent:
             check(plan.epoch, reports, [dict(answer["partitions"]) for answer in answers.values()])
+        return tuple(sorted([*silent, *(rank for rank, answer in answers.items() if answer["stopped"])]))
 
     def is_kept(self, team: Team, feed: int) -> bool:
         """Tells whether all nodes have kept all that they got."""

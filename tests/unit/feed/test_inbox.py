@@ -7,8 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.inbox import Inbox, Taken
+from hopyard.feed.inbox import Inbox
 from hopyard.feed.ledger import Share
+from hopyard.feed.level import Taken
 from hopyard.feed.pieces import Piece
 from hopyard.testing.watching import wait_until
 
