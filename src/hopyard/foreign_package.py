@@ -30,7 +30,7 @@ def refuse_foreign(name: str, file: str) -> None:
     folder = os.path.dirname(os.path.dirname(file))
     if not os.path.isdir(folder):  # in an archive, where nothing is installed
         return
-    for entry in os.listdir(folder):  # importlib.metadata finds the same and takes 15 times as long
+    for entry in os.listdir(folder):  # importlib.metadata would take 40 ms longer
         stem, suffix = os.path.splitext(entry)
         if suffix in METADATA and stem.lower().startswith(f"{name}-"):
             raise ForeignPackage(name, stem[len(name) + 1 :], requirement(name))
@@ -38,13 +38,11 @@ def refuse_foreign(name: str, file: str) -> None:
 
 def find_conflict(name: str) -> ForeignPackage | DamagedFacade | None:
     """Returns what is wrong with a facade, without importing it; None if it is in order or not installed."""
-    from importlib.metadata import distributions  # slow, and not needed by those who import a facade
-
-    versions = {each.name: each.version for each in distributions() if each.name in (name, f"hopyard-{name}")}
-    if f"hopyard-{name}" not in versions:
+    if _version(f"hopyard-{name}") is None:
         return None
-    if name in versions:
-        return ForeignPackage(name, versions[name], requirement(name))
+    foreign = _version(name)
+    if foreign is not None:
+        return ForeignPackage(name, foreign, requirement(name))
     spec = find_spec(name)
     is_whole = spec is not None and bool(spec.submodule_search_locations) and spec.origin is not None
     return None if is_whole else damaged(name)
@@ -58,3 +56,12 @@ def damaged(name: str) -> DamagedFacade:
 def requirement(name: str) -> str:
     """Returns what pip is to install for a facade: the version that belongs to this Hopyard."""
     return f"hopyard-{name}=={hopyard.__version__}"
+
+
+def _version(distribution: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # slow, and a facade's import does without
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
