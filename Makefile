@@ -13,8 +13,8 @@ OTHER := $(filter-out $(QUICK) tests/__pycache__,$(patsubst %/,%,$(wildcard test
 
 # a sentence instead of a traceback, on Pythons of any age or none
 define require-python
-command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11 or newer, or name it: make PYTHON=..." >&2; exit 1; }; \
-$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "setup: Hopyard needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another: make PYTHON=..." % sys.version_info[:2])'
+command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11, 3.12 or 3.13, or name it: make PYTHON=..." >&2; exit 1; }; \
+$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "setup: Hopyard needs Python 3.11, 3.12 or 3.13 and $(PYTHON) is %d.%d; name another: make PYTHON=..." % sys.version_info[:2])'
 endef
 
 .DEFAULT_GOAL := help
@@ -59,18 +59,18 @@ soak: .venv/.dev-ready java ## Run the lanes that start and kill processes TIMES
 	done
 
 clean: ## Remove .venv, caches and build output
-	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv build dist facades/*/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src facades tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
 	@scripts/ensure_java.sh
 
-.venv/.demo-ready: pyproject.toml constraints.txt
+.venv/.demo-ready: pyproject.toml $(wildcard facades/*/pyproject.toml) constraints.txt
 	@$(require-python)
 	@$(PYTHON) scripts/install.py demo
 	@touch $@
 
-.venv/.dev-ready: pyproject.toml constraints.txt
+.venv/.dev-ready: pyproject.toml $(wildcard facades/*/pyproject.toml) constraints.txt
 	@$(require-python)
 	@$(PYTHON) scripts/install.py dev
 	@touch .venv/.demo-ready $@

@@ -1,7 +1,8 @@
 """Brings .venv to a level of installation: ``install.py demo`` or ``install.py dev``.
 
 Makes .venv with the Python that runs this file if it is missing. Everything is installed with pip at the
-versions in constraints.txt, the project itself in editable form. Several calls at once wait for one another.
+versions in constraints.txt, the project and its facades in editable form. Several calls at once wait for
+one another.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
 NEWER_PIP = ("--upgrade", "pip>=25.1")  # the first that knows --group
-DEV = ("-e", ".", "--group", "dev")
+FACADES = ("-e", "facades/tensorflowonspark", "-e", "facades/hops")
+DEV = ("-e", ".", *FACADES, "--group", "dev")
 TF_KERAS = ("--no-deps", "--group", "tf-keras")  # it would bring a second TensorFlow
 LEVELS = {
-    "demo": ("hopyard with Spark and TensorFlow", [("-e", ".[demo]")]),
+    "demo": ("hopyard with Spark and TensorFlow", [("-e", ".[demo]", *FACADES)]),
     "dev": ("hopyard with all that its tests and checks need", [NEWER_PIP, DEV, TF_KERAS]),
 }
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hopyard import errors, tensorboard
     from hopyard.search.api import ablation, differential_evolution, grid_search, random_search, search
     from hopyard.search.parameters import Choice, Range
     from hopyard.search.study import Study
@@ -34,13 +35,16 @@ __all__ = [
     "Study",
     "ablation",
     "differential_evolution",
+    "errors",
     "grid_search",
     "launch",
     "local_spark",
     "random_search",
     "search",
+    "tensorboard",
 ]
 
+_MODULES = ("errors", "search", "tensorboard")  # search can be called, too
 _HOME = {
     "Choice": "hopyard.search",
     "Cluster": "hopyard.training.cluster",
@@ -62,8 +66,13 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Loads a public name from its module on first use."""
-    if name == "search":  # a package that can be called
-        return import_module("hopyard.search")
+    if name in _MODULES:
+        return import_module(f"hopyard.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'hopyard' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Returns the public names, for completion in a console or notebook."""
+    return [*__all__, "__all__", "__doc__", "__file__", "__path__", "__version__"]

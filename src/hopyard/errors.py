@@ -157,6 +157,41 @@ class MissingDependency(HopyardError, ImportError):
         return f"{self.needed_for} needs the package {self.package!r}: pip install 'hopyard[{self.extra}]'."
 
 
+# --- foreign_package -------------------------------------------------------------------------------
+
+
+class ForeignPackage(HopyardError, ImportError):
+    """Another package of the same name shares its folder with a facade."""
+
+    def __init__(self, package: str, version: str, requirement: str) -> None:
+        super().__init__(package, version, requirement)
+        self.package = package
+        self.version = version
+        self.requirement = requirement
+
+    def __str__(self) -> str:
+        return (
+            f"PyPI's {self.package} {self.version} and Hopyard's {self.package} are both installed and overwrite each "
+            f"other's files. Run: pip uninstall -y {self.package} && "
+            f"pip install --force-reinstall --no-deps {self.requirement}"
+        )
+
+
+class DamagedFacade(HopyardError, ImportError):
+    """Files of a facade are gone, because another package of the same name was uninstalled."""
+
+    def __init__(self, package: str, requirement: str) -> None:
+        super().__init__(package, requirement)
+        self.package = package
+        self.requirement = requirement
+
+    def __str__(self) -> str:
+        return (
+            f"files of Hopyard's {self.package} are missing: uninstalling PyPI's {self.package} removed them. Run: "
+            f"pip install --force-reinstall --no-deps {self.requirement}"
+        )
+
+
 # --- scratch ---------------------------------------------------------------------------------------
 
 

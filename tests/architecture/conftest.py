@@ -39,7 +39,8 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def source() -> list[Module]:
     """Every module that is shipped."""
-    return [Module.read(file) for file in sorted(ROOT.glob("src/**/*.py"))]
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("facades/*/src/**/*.py")]
+    return [Module.read(file) for file in sorted(files)]
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.unit
 
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc"}
 DRAWERS_ALLOWED = {
-    "src/hops/util.py": "a module of the old library, under its old name",
-    "src/tensorflowonspark/util.py": "a module of the old library, under its old name",
+    "facades/hops/src/hops/util.py": "a module of the old library, under its old name",
+    "facades/tensorflowonspark/src/tensorflowonspark/util.py": "a module of the old library, under its old name",
 }
 LATE_ALLOWED = {
     "src/hopyard/cluster/entry.py": "the node's main program: what it does at the end has to come after the user's hooks",

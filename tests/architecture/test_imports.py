@@ -61,7 +61,3 @@ def test_public_name_is_what_it_says(name):
     public = getattr(hopyard, name)
     assert public.__name__.removeprefix("hopyard.") == name  # search is a package that can be called
     assert public.__doc__
-
-
-def test_version_is_the_packaged_one(pyproject):
-    assert hopyard.__version__ == pyproject["project"]["version"]

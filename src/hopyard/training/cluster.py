@@ -27,8 +27,9 @@ from hopyard.training.call import bind
 from hopyard.training.conductor import Conductor, Score
 from hopyard.training.feed_record import FeedRecord
 from hopyard.training.feedable import Feedable
-from hopyard.training.options import RunOptions, TrainSpec
+from hopyard.training.options import RunOptions, TrainSpec, run_options
 from hopyard.training.result import RunResult
+from hopyard.training.shown_options import ShowsOptions
 from hopyard.training.standing import Standing
 from hopyard.training.view import View
 
@@ -39,6 +40,7 @@ EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
 
 
+@ShowsOptions(RunOptions, run_options)
 class Cluster(Feedable):
     """The nodes of a run, from their start to their end.
 
@@ -77,7 +79,7 @@ class Cluster(Feedable):
         self._payload = dump(call, user=call.call)
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
         super().__init__(View(spec.plan, progress=options.get("progress"), stream_logs=spec.stream_logs))
-        self._options = options
+        self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:
             raise BadArguments(

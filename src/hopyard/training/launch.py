@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 from hopyard.training.cluster import Cluster
-from hopyard.training.options import RunOptions
+from hopyard.training.options import RunOptions, run_options
 from hopyard.training.result import RunResult
+from hopyard.training.shown_options import ShowsOptions
 
 
+@ShowsOptions(RunOptions, run_options)
 def launch(
     fn: Callable[..., Any], args: object = None, nodes: int = 1, **options: Unpack[RunOptions]
 ) -> RunResult:

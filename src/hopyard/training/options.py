@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Self, TypedDict, cast
 
 from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.node import Companion
@@ -86,6 +86,39 @@ class RunOptions(TypedDict, total=False):
     project: Project | None
     kind: str
     description: str
+
+
+def run_options(
+    *,
+    ps: int = 0,
+    evaluator: bool = False,
+    chief: bool = True,
+    driver_ps_nodes: bool = False,
+    gpus_per_node: int | None = None,
+    gpu_fraction: float | None = None,
+    max_restarts: int = 0,
+    timeout: float | None = None,
+    start_timeout: float = 600.0,
+    lease_seconds: float = 30.0,
+    grace_seconds: float = 30.0,
+    ports: Sequence[int] | None = None,
+    tensorboard: bool | str = False,
+    feed: bool = False,
+    stream_logs: bool = False,
+    progress: bool | None = None,
+    name: str | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | Backend | None = None,
+    project: Project | None = None,
+    kind: str = "launcher",
+    description: str = "",
+) -> RunOptions:
+    """Returns all options of a run, with the usual value of those that are not given; see `RunOptions`.
+
+    Editors complete the options of `launch` and `Cluster` because both hand their ``**options`` to this function:
+    jedi follows them here and does not know a `TypedDict` that is unpacked.
+    """
+    return cast(RunOptions, locals())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
