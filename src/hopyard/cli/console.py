@@ -64,8 +64,9 @@ def note(text: str) -> None:
 
 def busy(text: str) -> AbstractContextManager[object]:
     """Shows on a terminal that something is being done, while open."""
-    console = terminal()
-    return nullcontext() if console is None else console.status(text)
+    from hopyard.cli.activity import Activity, showing
+
+    return nullcontext() if terminal() is None else showing(Activity(text))
 
 
 def table(

@@ -103,6 +103,7 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
             spark=spark,
             backend=backend.value,
             project=project,
+            progress=False,  # the epochs are shown instead of the nodes
         )
 
 
