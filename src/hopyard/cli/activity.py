@@ -59,7 +59,9 @@ class ActivityLine:
 class Activity:
     """Something that is being done."""
 
-    def __init__(self, title: str, total: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, title: str, total: int | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._title = title
         self._total = total
         self._clock = clock

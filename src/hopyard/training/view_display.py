@@ -123,7 +123,7 @@ class LiveArea:
             above: What is printed above them at the same time, to stay.
         """
         with self.console:
-            self._live.update(Stack(tables), refresh=above is None)
+            self._live.update(Stack(tables), refresh=True)
             if above is not None:
                 self.console.print(above)
 
