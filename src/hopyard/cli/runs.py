@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.columns import Column, Cut
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import duration, local_time, number
 
@@ -19,7 +20,17 @@ if TYPE_CHECKING:
     from hopyard.tracking import Listing, MetricPoint, RunRecord
 
 THREADS = 16
-HEADINGS = ("RUN", "NAME", "STATE", "NODES", "STARTED", "DURATION", "LAST")
+COLUMNS = (
+    Column(
+        name="RUN", cut=Cut.START, least=21
+    ),  # its end tells which run it is, and names it to other commands
+    Column(name="NAME", cut=Cut.END, least=8),
+    Column(name="STATE"),
+    Column(name="NODES"),
+    Column(name="STARTED", is_optional=True),
+    Column(name="DURATION"),
+    Column(name="LAST", cut=Cut.END, least=16),
+)
 STYLES = {"RUNNING": "cyan", "FINISHED": "green", "FAILED": "bold red", "KILLED": "yellow", "LOST": "magenta"}
 
 
@@ -42,7 +53,7 @@ def runs(
     if shown:
         now = time.time()
         rows = [row(*each, now=now) for each in zip(shown, metrics, strict=True)]
-        console.table(HEADINGS, rows, styles=STYLES)
+        console.table(COLUMNS, rows, styles=STYLES)
     else:
         console.note(f"No runs yet in {project.path}; make one with: {settings.command('demo')}")
     if len(listing.runs) > limit:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.columns import Column, Cut
 from hopyard.cli.runs import STYLES, THREADS
 from hopyard.cli.runs import row as run_row
 from hopyard.cli.settings import Settings
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tracking import RunRecord, StudyRecord
 
-HEADINGS = ("STUDY", "NAME", "STATE", "TRIALS", "BEST", "STARTED", "DURATION")
+COLUMNS = (
+    Column(name="STUDY", cut=Cut.START, least=21),
+    Column(name="NAME", cut=Cut.END, least=8),
+    Column(name="STATE"),
+    Column(name="TRIALS"),
+    Column(name="BEST", cut=Cut.END, least=12),
+    Column(name="STARTED", is_optional=True),
+    Column(name="DURATION"),
+)
 UNDER_WAY = ("WAITING", "RUNNING")
 AT_ONCE = 4 * THREADS
 
@@ -43,7 +52,7 @@ def studies(
         found = list(islice(studies_among(project, listing.runs), limit + 1))
     if found:
         now = time.time()
-        console.table(HEADINGS, [row(*each, now=now) for each in found[:limit]], styles=STYLES)
+        console.table(COLUMNS, [row(*each, now=now) for each in found[:limit]], styles=STYLES)
     else:
         console.note(
             f"No studies yet in {project.path}; make one with: {settings.command('search', '--help')}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.columns import Column, Cut
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
@@ -162,7 +163,14 @@ def chosen(
 def print_table(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:
     """Prints trials as a table; the column of errors is there if there are any."""
     errors = any(trial.error for trial in found)
-    headings = ["TRIAL", "STATE", *study.objectives, "PARAMETERS", "DURATION", *(["ERROR"] if errors else [])]
+    columns = [
+        Column(name="TRIAL"),
+        Column(name="STATE"),
+        *(Column(name=objective) for objective in study.objectives),
+        Column(name="PARAMETERS", cut=Cut.END, least=20),
+        Column(name="DURATION"),
+        *([Column(name="ERROR", cut=Cut.END, least=16)] if errors else []),
+    ]
     rows = [
         [
             str(trial.number),
@@ -175,7 +183,7 @@ def print_table(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> N
         for trial in found
     ]
     if rows:
-        console.table(headings, rows, styles=STYLES)
+        console.table(columns, rows, styles=STYLES)
 
 
 def print_csv(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:
