@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.as_json import print_json, trial_object
 from hopyard.cli.columns import Column, Cut
+from hopyard.cli.completion import complete_studies
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
@@ -41,10 +43,15 @@ def trials(
     context: typer.Context,
     *,
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="'last', an id, the end of an id, or a name.")
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="'last', an id, the end of an id, or a name.",
+            autocompletion=complete_studies,
+        ),
     ] = LAST,
     sort: Annotated[
-        Sort, typer.Option(help="By number, or by the first metric, the best first.")
+        Sort, typer.Option(help="Order by number, or by the first metric with the best first.")
     ] = Sort.NUMBER,
     limit: Annotated[
         int | None,
@@ -53,20 +60,23 @@ def trials(
             "-n",
             min=1,
             metavar="N",
-            help="How many to list at the most.",
-            show_default=f"{MOST_SHOWN}; all with --csv",
+            help="List at most N trials.",
+            show_default=f"{MOST_SHOWN}; all with --csv or --json",
         ),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="List only trials that failed.")] = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print CSV, with a column for each parameter.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
     journal: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the study as Optuna's journal, for optuna-dashboard FILE."),
     ] = None,
 ) -> None:
     """List the trials of a study."""
+    if as_csv and as_json:
+        raise typer.BadParameter("choose --csv or --json", param_hint="--json")
     from hopyard.tracking import study_record
 
     settings = Settings.of(context)
@@ -82,11 +92,16 @@ def trials(
 
     with console.busy("Reading its trials"):
         found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
-    most = limit or (len(found) if as_csv else MOST_SHOWN)
-    (print_csv if as_csv else print_table)(found[:most], record, Now.of(run))
+    most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
+    now = Now.of(run)
+    if as_json:
+        some = found[:most]
+        print_json([trial_object(project, run, record, each, seconds=now.lasted(each)) for each in some])
+    else:
+        (print_csv if as_csv else print_table)(found[:most], record, now)
     if len(found) > most:
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
-    elif not found:
+    elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
 
 
