@@ -14,7 +14,7 @@ import typer
 from hopyard.cli import console
 from hopyard.cli.as_json import print_json, run_object
 from hopyard.cli.columns import Column, Cut
-from hopyard.cli.completion import complete_runs
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.runs import STYLES, THREADS, first_line, newest_of
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import duration, local_time, number

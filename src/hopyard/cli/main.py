@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import sys
@@ -21,6 +20,7 @@ from hopyard.cli.completion import PROGRAM, VARIABLE
 from hopyard.cli.demo import demo
 from hopyard.cli.doctor import doctor
 from hopyard.cli.examples import examples_of
+from hopyard.cli.global_options import globals_first
 from hopyard.cli.logs import logs
 from hopyard.cli.runs import runs
 from hopyard.cli.search import search
@@ -45,8 +45,6 @@ COMMANDS = (
     restore,
     trash,
 )
-OPTIONS = ("--root", "--project")
-FLAGS = ("--debug",)
 
 
 def main() -> None:
@@ -88,23 +86,6 @@ def program_name(argv0: str) -> str:
     found = shutil.which(name)
     # a program that the shell found in PATH sees its full path here, as if that had been typed
     return name if found is not None and os.path.samefile(found, argv0) else argv0
-
-
-def globals_first(arguments: Sequence[str]) -> list[str]:
-    """Returns the arguments with the global options in front, wherever the user put them."""
-    ahead: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            rest += [word, *words]
-        elif word in FLAGS or word.startswith(tuple(f"{name}=" for name in OPTIONS)):
-            ahead.append(word)
-        elif word in OPTIONS:
-            ahead += [word, *itertools.islice(words, 1)]
-        else:
-            rest.append(word)
-    return ahead + rest
 
 
 class Hopyard(TyperGroup):

@@ -11,7 +11,7 @@ import typer
 from hopyard.cli import console
 from hopyard.cli.as_json import print_json, run_object, until
 from hopyard.cli.columns import Column, Cut
-from hopyard.cli.completion import complete_runs
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import duration, local_time, number
 

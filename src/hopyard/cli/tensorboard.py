@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
-from hopyard.cli.completion import complete_runs
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.settings import Settings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from hopyard.cli import console
 from hopyard.cli.columns import Column, Cut
-from hopyard.cli.completion import complete_removed, complete_runs
+from hopyard.cli.completers import complete_removed, complete_runs
 from hopyard.cli.runs import STYLES
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import local_time

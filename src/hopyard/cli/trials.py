@@ -16,7 +16,7 @@ import typer
 from hopyard.cli import console
 from hopyard.cli.as_json import print_json, trial_object
 from hopyard.cli.columns import Column, Cut
-from hopyard.cli.completion import complete_studies
+from hopyard.cli.completers import complete_studies
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
