@@ -77,14 +77,9 @@ def trials(
     """List the trials of a study."""
     if as_csv and as_json:
         raise typer.BadParameter("choose --csv or --json", param_hint="--json")
-    from hopyard.tracking import study_record
-
     settings = Settings.of(context)
     project = settings.open_project()
-    with console.busy("Reading the study"):
-        run = find_study(project, study, settings)
-        record = study_record(project, run.id)
-    assert record is not None
+    run, record = read_study(project, study, settings)
     if journal is not None:
         write_journal(project, run.id, journal)
         return
@@ -93,16 +88,27 @@ def trials(
     with console.busy("Reading its trials"):
         found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
-    now = Now.of(run)
+    shown, now = found[:most], Now.of(run)
     if as_json:
-        some = found[:most]
-        print_json([trial_object(project, run, record, each, seconds=now.lasted(each)) for each in some])
+        objects = (trial_object(project, run, record, each, seconds=now.lasted(each)) for each in shown)
+        print_json(objects)
     else:
-        (print_csv if as_csv else print_table)(found[:most], record, now)
+        (print_csv if as_csv else print_table)(shown, record, now)
     if len(found) > most:
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
     elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
+
+
+def read_study(project: Project, text: str, settings: Settings) -> tuple[RunRecord, StudyRecord]:
+    """Returns the run and the record of the study that a user means; raises as `find_study`."""
+    from hopyard.tracking import study_record
+
+    with console.busy("Reading the study"):
+        run = find_study(project, text, settings)
+        record = study_record(project, run.id)
+    assert record is not None
+    return run, record
 
 
 def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
