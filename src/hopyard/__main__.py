@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopyard.cli.main import main
+from hopyard.cli.entry import main
 
 if __name__ == "__main__":
     main()

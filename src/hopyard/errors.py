@@ -356,6 +356,40 @@ class AmbiguousRun(HopyardError, LookupError):
         )
 
 
+class RunIsRunning(HopyardError, RuntimeError):
+    """A run that goes on was to be removed."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} is running. Wait for its end, or end its program, then remove it."
+
+
+class RunNumberTaken(HopyardError, FileExistsError):
+    """A run cannot come back from the trash: there is another one with its id."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"there is a newer run with the id {self.run_id}. Remove that one first."
+
+
+class NotInTrash(HopyardError, LookupError):
+    """No removed run answers to a text."""
+
+    def __init__(self, text: str, project: str) -> None:
+        super().__init__(text, project)
+        self.text = text
+        self.project = project
+
+    def __str__(self) -> str:
+        return f"no run in the trash of {self.project} answers to {self.text!r}; `hopyard trash` lists them."
+
+
 class RunEnded(HopyardError, RuntimeError):
     """A run that has ended was to be changed."""
 

@@ -21,6 +21,7 @@ from hopyard.tracking import (
     find_run,
     list_runs,
 )
+from hopyard.tracking.trash import find_removed, list_trash, remove_run, restore_run
 
 pytestmark = pytest.mark.hdfs
 
@@ -75,3 +76,13 @@ def test_readers_see_a_consistent_past_while_writers_are_killed(mini_hdfs: MiniH
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "8 kills" in ended.stdout
+
+
+def test_a_run_goes_to_the_trash_and_comes_back(project: Project) -> None:
+    with begin(project) as run, NodeWriter(project, run.id, 0) as node:
+        node.log("first")
+    remove_run(project, run.id, 2000.0)
+    assert list_runs(project).runs == ()
+    restore_run(project, find_removed(project, "digits"))
+    assert list_trash(project) == []
+    assert list(RunReader(project, run.id).log()) == ["first"]

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ..unit.training.program_screen import watch_program  # noqa: TID252  tests are no package
+
 pytestmark = [pytest.mark.spark, pytest.mark.tensorflow, pytest.mark.timeout(400)]
 EPOCHS = 8
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -131,6 +133,29 @@ def test_tensorboard_shows_it_until_ctrl_c(demo: Demo) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")
+
+
+@pytest.mark.parametrize(("size", "backend", "epochs"), [((80, 24), "spark", 3), ((200, 50), "processes", 3)])
+def test_on_a_terminal_the_epochs_are_above_a_bar_that_moves(
+    size: tuple[int, int], backend: str, epochs: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "hopyard", "demo", "--epochs", str(epochs), "--backend", backend]
+    environment = {**os.environ, "HOPYARD_ROOT": str(tmp_path), "HOPYARD_PROJECT": "demo"}
+    seen = watch_program(command, columns=size[0], rows=size[1], environment=environment, timeout=300)
+    assert seen.code == 0, "\n".join(seen.end)
+    seen.check_no_line_twice()
+    assert all(sum("━" in line for line in moment) <= 1 for moment in seen.moments)
+    counts = [line.split("/")[0].split()[-1] for line in seen.bars()]
+    assert counts == sorted(counts)
+    assert counts[0] == "0"
+    assert len(set(counts)) > 1
+    first = next(number for number, line in enumerate(seen.end) if line.startswith("Starting"))
+    assert all(line.startswith("Spark ") for line in seen.end[:first])
+    shown = seen.end[first + 1 : first + 1 + epochs]
+    assert [line.split()[1] for line in shown] == [f"{n}/{epochs}" for n in range(1, epochs + 1)]
+    assert seen.end[first + 1 + epochs].startswith("Accuracy on unseen digits: 0.")
+    assert seen.end[first + 2 + epochs].startswith("Run folder")
+    assert seen.end[-1].startswith("All runs")
 
 
 def test_the_first_example_runs_as_a_script(hopyard_root: Path) -> None:

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
+from hopyard.cli.columns import GAP, Column, fitted
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-GAP = "  "
-ENDLESS = 1_000_000  # columns; to measure what would be needed
 
 
 def terminal(*, stderr: bool = False) -> Console | None:
@@ -64,33 +63,35 @@ def note(text: str) -> None:
 
 def busy(text: str) -> AbstractContextManager[object]:
     """Shows on a terminal that something is being done, while open."""
-    console = terminal()
-    return nullcontext() if console is None else console.status(text)
+    from hopyard.cli.activity import Activity, showing
+
+    return nullcontext() if terminal() is None else showing(Activity(text))
 
 
 def table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Mapping[str, str] | None = None
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, styles: Mapping[str, str] | None = None
 ) -> None:
     """Prints rows under headings.
 
-    On a terminal too narrow for the table, each row becomes a block: its first cell on a line of its own, the
-    others below it.
+    On a terminal, cells are cut and columns left out until the table has room. If that does not help, each row
+    becomes a block: its first cell on a line of its own, the others below it.
 
     Args:
-        headings: One for each column.
+        columns: The columns.
         rows: The cells; line breaks in them become spaces.
         styles: The rich style of cells with a certain text.
     """
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     console = terminal()
     if console is None:
+        headings = [column.name for column in columns]
         sys.stdout.writelines(f"{text}\n" for text in aligned([headings, *cells]))
         return
-    wide = _rich_table(headings, cells, styles or {})
-    if console.measure(wide, options=console.options.update(width=ENDLESS)).maximum <= console.width:
-        console.print(wide)
-    else:
+    shown = fitted(columns, cells, console.width)
+    if shown is None:
         console.print(*_blocks(cells, styles or {}), sep="\n")
+    else:
+        console.print(_rich_table(*shown, styles or {}))
 
 
 def report(rows: Sequence[Sequence[str]], *, styles: Mapping[str, str]) -> None:
@@ -121,12 +122,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> Table:
+def _rich_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> Table:
     from rich.table import Table
 
     result = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
-    for heading in headings:
-        result.add_column(heading, no_wrap=True)
+    for number, column in enumerate(columns):
+        # as wide as counted in characters, whatever rich makes of them
+        result.add_column(
+            column.name, no_wrap=True, width=max(len(column.name), *(len(row[number]) for row in rows))
+        )
     _add_rows(result, rows, styles)
     return result
 

@@ -40,13 +40,13 @@ def demo(
     context: typer.Context,
     *,
     epochs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often the model sees all digits.")
+        int, typer.Option(min=1, metavar="N", help="How many times the model sees all digits.")
     ] = 12,
     backend: Annotated[
-        Where, typer.Option(help="Train in a Spark executor, or without Spark.")
+        Where, typer.Option(help="Train in a Spark executor, or in a plain process without Spark.")
     ] = Where.SPARK,
 ) -> None:
-    """Train a small Keras model on a local Spark."""
+    """Train a small Keras model on a local Spark, as a first try."""
     require_packages(backend)
     settings = Settings.of(context)
     project = settings.open_project()
@@ -103,6 +103,7 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
             spark=spark,
             backend=backend.value,
             project=project,
+            progress=False,  # the epochs are shown instead of the nodes
         )
 
 

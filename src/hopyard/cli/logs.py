@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
 
@@ -28,29 +29,41 @@ def logs(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="'last', an id, the end of an id, or a name; of a trial, that and /FOLDER."
+            metavar="RUN",
+            help="'last', an id, the end of an id, or a name; for a trial, add /FOLDER.",
+            autocompletion=complete_runs,
         ),
     ] = "last",
     trial: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="The log of a trial of the run, by its number.")
+        int | None, typer.Option(min=0, metavar="N", help="Print the log of trial N of a study.")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for more lines until the run ends.")
+    ] = False,
     node: Annotated[
         list[int] | None,
-        typer.Option(min=0, metavar="N", help="Whose log: a rank, 0 if not given. May be repeated."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Print the log of the node with rank N; may be repeated.",
+            show_default="0",
+        ),
     ] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="The logs of all nodes.")] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="Print the logs of all nodes.")] = False,
     tail: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each node so far.")
+        int | None, typer.Option(min=0, metavar="N", help="Print only the last N lines of each node.")
     ] = None,
     attempt: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="K", help="Only one start of the nodes: 0 is the first. All if not given."
+            min=0,
+            metavar="K",
+            show_default="all",
+            help="Print only what the nodes wrote in attempt K; 0 is the first.",
         ),
     ] = None,
 ) -> None:
-    """Print the logs of a run, or of a trial."""
+    """Print what the nodes of a run printed, or a trial."""
     from hopyard.tracking import find_run
 
     project = Settings.of(context).open_project()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -15,19 +14,37 @@ from typer.core import TyperGroup
 
 import hopyard
 from hopyard.cli import console
+from hopyard.cli.compare import compare
+from hopyard.cli.completion import OPTIONS as COMPLETION_OPTIONS
+from hopyard.cli.completion import PROGRAM, VARIABLE
 from hopyard.cli.demo import demo
 from hopyard.cli.doctor import doctor
+from hopyard.cli.examples import examples_of
+from hopyard.cli.global_options import globals_first
 from hopyard.cli.logs import logs
 from hopyard.cli.runs import runs
 from hopyard.cli.search import search
 from hopyard.cli.settings import Settings
 from hopyard.cli.studies import studies
 from hopyard.cli.tensorboard import tensorboard
+from hopyard.cli.trash import restore, rm, trash
 from hopyard.cli.trials import trials
 from hopyard.errors import HopyardError
 
-OPTIONS = ("--root", "--project")
-FLAGS = ("--debug",)
+COMMANDS = (
+    demo,
+    doctor,
+    runs,
+    logs,
+    compare,
+    tensorboard,
+    search,
+    studies,
+    trials,
+    rm,
+    restore,
+    trash,
+)
 
 
 def main() -> None:
@@ -36,7 +53,14 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             # logs hold what the terminal's encoding may not: shown escaped, not refused
             stream.reconfigure(errors="backslashreplace")
-    build_app()(prog_name=program_name(sys.argv[0]))
+    # what a shell completes is the name of the program, however it was called now
+    name = PROGRAM if is_about_completion(sys.argv, os.environ) else program_name(sys.argv[0])
+    build_app()(prog_name=name, complete_var=VARIABLE)
+
+
+def is_about_completion(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Tells whether a shell asks what to offer, or is to be told how to ask."""
+    return VARIABLE in environ or any(word.partition("=")[0] in COMPLETION_OPTIONS for word in arguments)
 
 
 def build_app() -> typer.Typer:
@@ -44,14 +68,13 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         cls=Hopyard,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode=None,  # plain help and usage errors: they are piped and searched, too
         pretty_exceptions_enable=False,  # an unexpected exception keeps its plain traceback
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(global_options)
-    for command in (demo, doctor, runs, logs, tensorboard, search, studies, trials):
-        app.command()(command)
+    for command in COMMANDS:
+        app.command(epilog=examples_of(command.__name__))(command)
     return app
 
 
@@ -63,23 +86,6 @@ def program_name(argv0: str) -> str:
     found = shutil.which(name)
     # a program that the shell found in PATH sees its full path here, as if that had been typed
     return name if found is not None and os.path.samefile(found, argv0) else argv0
-
-
-def globals_first(arguments: Sequence[str]) -> list[str]:
-    """Returns the arguments with the global options in front, wherever the user put them."""
-    ahead: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            rest += [word, *words]
-        elif word in FLAGS or word.startswith(tuple(f"{name}=" for name in OPTIONS)):
-            ahead.append(word)
-        elif word in OPTIONS:
-            ahead += [word, *itertools.islice(words, 1)]
-        else:
-            rest.append(word)
-    return ahead + rest
 
 
 class Hopyard(TyperGroup):
@@ -116,20 +122,27 @@ def global_options(
     *,
     root: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where the projects are (HOPYARD_ROOT; ~/.hopyard if not set)."),
+        typer.Option(
+            metavar="URL",
+            show_default="HOPYARD_ROOT, else ~/.hopyard",
+            help="Folder of all projects: a path, hdfs://… or s3://…",
+        ),
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which project (HOPYARD_PROJECT; your user name if not set)."),
+        typer.Option(
+            metavar="NAME", show_default="HOPYARD_PROJECT, else your user name", help="Name of the project."
+        ),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001  read by the edge
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,  # noqa: ARG001  read by the edge
     version: Annotated[  # noqa: ARG001  done by its callback
         bool,
         typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Deep learning on Apache Spark: try it, check this machine, search parameters, and look at runs.
+    """Deep learning on Apache Spark: try it, search parameters, and look at what was run.
 
-    The options below may also stand after a command.
+    `hopyard COMMAND --help` shows the options of a command, with examples. The options below may stand before or after
+    a command.
     """
     context.obj = Settings(program=context.command_path, root=root, project=project)

@@ -1,20 +1,19 @@
-"""How far a training is, shown while it runs: a bar on a terminal, a line per epoch into a pipe."""
+"""How far a training is, shown while it runs: a line for each epoch, and on a terminal a bar below them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
 from hopyard.cli import console
+from hopyard.cli.activity import Activity, showing
 from hopyard.cli.wording import number
 from hopyard.errors import HopyardError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from hopyard.tracking import MetricPoint
 
 LOOK_SECONDS = 0.5
@@ -102,40 +101,25 @@ class Lines:
 
 
 class Bar:
-    """Progress as a bar."""
+    """Progress as lines of text, and a bar below them."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress = progress
-        self._task = task
+    def __init__(self, total: int) -> None:
+        self._lines = Lines(total)
+        self.activity = Activity("Training", total)
 
     def show(self, epoch: Epoch) -> None:
-        """Moves the bar."""
-        self._progress.update(self._task, description="Training", completed=epoch.number, metrics=str(epoch))
+        """Prints a line and moves the bar."""
+        self.activity.reach(epoch.number)
+        self._lines.show(epoch)
 
 
-def training_display(epochs: int) -> AbstractContextManager[Display]:
+@contextmanager
+def training_display(epochs: int) -> Iterator[Display]:
     """Gives the display that fits to where standard output goes."""
-    return _lines(epochs) if console.terminal() is None else _bar(epochs)
-
-
-@contextmanager
-def _lines(epochs: int) -> Iterator[Display]:
     console.line("Starting the training process")
-    yield Lines(epochs)
-
-
-@contextmanager
-def _bar(epochs: int) -> Iterator[Display]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[metrics]}"),
-    )
-    with Progress(*columns, console=console.terminal()) as progress:
-        task = progress.add_task("Starting the training process", total=epochs, metrics="")
-        yield Bar(progress, task)
-        progress.update(task, description="Trained")
+    if console.terminal() is None:
+        yield Lines(epochs)
+        return
+    bar = Bar(epochs)
+    with showing(bar.activity):
+        yield bar

@@ -1,4 +1,4 @@
-"""`hopyard runs`: what was run in the project, and what came of it."""
+"""`hopyard runs`: what was run in the project, and what came of it; or all about one run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.as_json import print_json, run_object, until
+from hopyard.cli.columns import Column, Cut
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import duration, local_time, number
 
@@ -19,36 +22,116 @@ if TYPE_CHECKING:
     from hopyard.tracking import Listing, MetricPoint, RunRecord
 
 THREADS = 16
-HEADINGS = ("RUN", "NAME", "STATE", "NODES", "STARTED", "DURATION", "LAST")
+MOST_SHOWN = 20
+COLUMNS = (
+    Column(
+        name="RUN", cut=Cut.START, least=21
+    ),  # its end tells which run it is, and names it to other commands
+    Column(name="NAME", cut=Cut.END, least=8),
+    Column(name="STATE"),
+    Column(name="NODES"),
+    Column(name="STARTED", is_optional=True),
+    Column(name="DURATION"),
+    Column(name="LAST", cut=Cut.END, least=16),
+)
 STYLES = {"RUNNING": "cyan", "FINISHED": "green", "FAILED": "bold red", "KILLED": "yellow", "LOST": "magenta"}
 
 
 def runs(
     context: typer.Context,
     *,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Show all about one run: 'last', an id, the end of an id, or a name.",
+            show_default="list all runs",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="How many runs to list at the most.")
-    ] = 20,
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            metavar="N",
+            help="List at most N runs.",
+            show_default=f"{MOST_SHOWN}; all with --json",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
-    """List the runs of the project, newest first."""
-    from hopyard.tracking import list_runs
-
+    """List the runs of the project, newest first; or show one run."""
     settings = Settings.of(context)
     project = settings.open_project()
+    if run is not None:
+        show_run(project, run, as_json=as_json)
+        return
+    from hopyard.tracking import list_runs
+
+    most = limit or (None if as_json else MOST_SHOWN)
     with console.busy("Reading runs"):
-        listing = list_runs(project, limit=limit + 1)  # one more, to see whether there are more
-        shown = listing.runs[:limit]
+        listing = list_runs(project, limit=most and most + 1)  # one more, to see whether there are more
+        shown = listing.runs[:most]
         metrics = metrics_of(project, shown)
-    if shown:
-        now = time.time()
-        rows = [row(*each, now=now) for each in zip(shown, metrics, strict=True)]
-        console.table(HEADINGS, rows, styles=STYLES)
+    now = time.time()
+    pairs = list(zip(shown, metrics, strict=True))
+    if as_json:
+        print_json([run_object(project, each, newest_of(points), now=now) for each, points in pairs])
+    elif shown:
+        console.table(COLUMNS, [row(*each, now=now) for each in pairs], styles=STYLES)
     else:
         console.note(f"No runs yet in {project.path}; make one with: {settings.command('demo')}")
-    if len(listing.runs) > limit:
-        console.note(f"There are older runs, too: --limit {10 * limit} shows more.")
+    if most is not None and len(listing.runs) > most:
+        console.note(f"There are older runs: --limit {10 * most} shows more.")
     for corrupt in (*listing.corrupt, *(each for points in metrics for each in points.corrupt)):
         console.warning(str(corrupt))
+
+
+def show_run(project: Project, text: str, *, as_json: bool) -> None:
+    """Prints all that is known of one run."""
+    from hopyard.tracking import find_run
+
+    with console.busy("Reading the run"):
+        run = find_run(project, text).record()
+        (metrics,) = metrics_of(project, [run])
+    now = time.time()
+    if as_json:
+        print_json([run_object(project, run, newest_of(metrics), now=now)])
+    else:
+        for line in console.aligned(all_of(project, run, metrics, now=now)):
+            console.line(line)
+        if run.error:
+            console.line()
+            console.line(run.error.rstrip(), style="red")
+    for corrupt in metrics.corrupt:
+        console.warning(str(corrupt))
+
+
+def all_of(
+    project: Project, run: RunRecord, metrics: Iterable[MetricPoint], *, now: float
+) -> list[tuple[str, str]]:
+    """Returns what there is to know of one run, save for its error; a name and a text for each thing."""
+    known = run_object(project, run, newest_of(metrics), now=now)
+    texts = {
+        "Run": known["id"],
+        "Name": run.name,
+        "Description": run.description,
+        "State": known["state"],
+        "Started": local_time(run.started),
+        "Ended": "" if run.ended is None else local_time(run.ended),
+        "Duration": duration(known["seconds"]),
+        "Nodes": f"{run.nodes} on {run.backend}",
+        "Attempts": "" if run.attempts == 1 else str(run.attempts),
+        "User": run.user,
+        "Parameters": " ".join(f"{name}={value}" for name, value in known["parameters"].items()),
+        "Metrics": last_metrics(metrics),
+        "Value": run.value or "",
+        "TensorBoard": tensorboard_of(run),
+        "Folder": known["folder"],
+    }
+    return [(name, " ".join(text.split())) for name, text in texts.items() if text]
 
 
 def metrics_of(project: Project, records: Sequence[RunRecord]) -> list[Listing[MetricPoint]]:
@@ -61,18 +144,13 @@ def metrics_of(project: Project, records: Sequence[RunRecord]) -> list[Listing[M
 
 def row(record: RunRecord, metrics: Iterable[MetricPoint], *, now: float) -> tuple[str, ...]:
     """Returns the cells of one run as seen at `now`."""
-    from hopyard.tracking import RunState
-
-    state = record.state_at(now)
-    last_sign = record.updated if state is RunState.LOST else now
-    until = last_sign if record.ended is None else record.ended
     return (
         str(record.id),
         record.name,
-        state.value,
+        record.state_at(now).value,
         str(record.nodes),
         local_time(record.started),
-        duration(until - record.started),
+        duration(until(record, now) - record.started),
         last_news(record, metrics),
     )
 
@@ -102,13 +180,18 @@ def first_line(text: str) -> str:
 
 
 def last_metrics(points: Iterable[MetricPoint]) -> str:
-    """Returns the newest value of each metric of the chief: of its last attempt, that of the highest step."""
+    """Returns the newest value of each metric of the chief, on one line."""
+    return " ".join(f"{name}={number(point.value)}" for name, point in sorted(newest_of(points).items()))
+
+
+def newest_of(points: Iterable[MetricPoint]) -> dict[str, MetricPoint]:
+    """Returns the newest point of each metric of the chief: of its last attempt, that of the highest step."""
     newest: dict[str, MetricPoint] = {}
     for point in points:
         before = newest.get(point.name)
         if point.rank == 0 and (before is None or _when(point) >= _when(before)):
             newest[point.name] = point
-    return " ".join(f"{name}={number(point.value)}" for name, point in sorted(newest.items()))
+    return newest
 
 
 def _when(point: MetricPoint) -> tuple[int, int]:

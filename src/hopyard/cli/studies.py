@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
-from hopyard.cli.runs import STYLES, THREADS
+from hopyard.cli.as_json import print_json, study_object
+from hopyard.cli.columns import Column, Cut
+from hopyard.cli.runs import MOST_SHOWN, STYLES, THREADS
 from hopyard.cli.runs import row as run_row
 from hopyard.cli.settings import Settings
 from hopyard.cli.wording import number
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tracking import RunRecord, StudyRecord
 
-HEADINGS = ("STUDY", "NAME", "STATE", "TRIALS", "BEST", "STARTED", "DURATION")
+COLUMNS = (
+    Column(name="STUDY", cut=Cut.START, least=21),
+    Column(name="NAME", cut=Cut.END, least=8),
+    Column(name="STATE"),
+    Column(name="TRIALS"),
+    Column(name="BEST", cut=Cut.END, least=12),
+    Column(name="STARTED", is_optional=True),
+    Column(name="DURATION"),
+)
 UNDER_WAY = ("WAITING", "RUNNING")
 AT_ONCE = 4 * THREADS
 
@@ -29,27 +39,39 @@ def studies(
     context: typer.Context,
     *,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many studies to list at the most.")
-    ] = 20,
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            metavar="N",
+            help="List at most N studies.",
+            show_default=f"{MOST_SHOWN}; all with --json",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the studies of the project, newest first."""
     from hopyard.tracking import list_runs
 
     settings = Settings.of(context)
     project = settings.open_project()
+    most = limit or (None if as_json else MOST_SHOWN)
     with console.busy("Reading studies"):
         listing = list_runs(project)
         # one more, to see whether there are more
-        found = list(islice(studies_among(project, listing.runs), limit + 1))
-    if found:
-        now = time.time()
-        console.table(HEADINGS, [row(*each, now=now) for each in found[:limit]], styles=STYLES)
+        found = list(islice(studies_among(project, listing.runs), most and most + 1))
+    now = time.time()
+    if as_json:
+        print_json([study_object(project, *each, now=now) for each in found[:most]])
+    elif found:
+        console.table(COLUMNS, [row(*each, now=now) for each in found[:most]], styles=STYLES)
     else:
         console.note(
             f"No studies yet in {project.path}; make one with: {settings.command('search', '--help')}"
         )
-    if len(found) > limit:
-        console.note(f"There are older studies, too: --limit {10 * limit} shows more.")
+    if most is not None and len(found) > most:
+        console.note(f"There are older studies: --limit {10 * most} shows more.")
     for corrupt in listing.corrupt:
         console.warning(str(corrupt))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.completers import complete_runs
 from hopyard.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,15 +26,16 @@ def tensorboard(
         str | None,
         typer.Argument(
             metavar="RUN|PATH",
-            help="A run ('last', id, end of an id, name) or a folder.",
+            help="A run ('last', an id, the end of an id, or a name), or a folder.",
             show_default="all runs",
+            autocompletion=complete_runs,
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on.", show_default="a free one")
+        int, typer.Option(min=0, max=65535, help="The port to listen on.", show_default="a free one")
     ] = 0,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
+        str, typer.Option(help="The address to listen on; 0.0.0.0 lets other machines connect.")
     ] = "127.0.0.1",
 ) -> None:
     """Show runs in TensorBoard, until Ctrl-C."""

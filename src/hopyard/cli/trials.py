@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hopyard.cli import console
+from hopyard.cli.as_json import print_json, trial_object
+from hopyard.cli.columns import Column, Cut
+from hopyard.cli.completers import complete_studies
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
@@ -40,10 +43,15 @@ def trials(
     context: typer.Context,
     *,
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="'last', an id, the end of an id, or a name.")
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="'last', an id, the end of an id, or a name.",
+            autocompletion=complete_studies,
+        ),
     ] = LAST,
     sort: Annotated[
-        Sort, typer.Option(help="By number, or by the first metric, the best first.")
+        Sort, typer.Option(help="Order by number, or by the first metric with the best first.")
     ] = Sort.NUMBER,
     limit: Annotated[
         int | None,
@@ -52,28 +60,26 @@ def trials(
             "-n",
             min=1,
             metavar="N",
-            help="How many to list at the most.",
-            show_default=f"{MOST_SHOWN}; all with --csv",
+            help="List at most N trials.",
+            show_default=f"{MOST_SHOWN}; all with --csv or --json",
         ),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="List only trials that failed.")] = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print CSV, with a column for each parameter.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
     journal: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the study as Optuna's journal, for optuna-dashboard FILE."),
     ] = None,
 ) -> None:
     """List the trials of a study."""
-    from hopyard.tracking import study_record
-
+    if as_csv and as_json:
+        raise typer.BadParameter("choose --csv or --json", param_hint="--json")
     settings = Settings.of(context)
     project = settings.open_project()
-    with console.busy("Reading the study"):
-        run = find_study(project, study, settings)
-        record = study_record(project, run.id)
-    assert record is not None
+    run, record = read_study(project, study, settings)
     if journal is not None:
         write_journal(project, run.id, journal)
         return
@@ -81,12 +87,28 @@ def trials(
 
     with console.busy("Reading its trials"):
         found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
-    most = limit or (len(found) if as_csv else MOST_SHOWN)
-    (print_csv if as_csv else print_table)(found[:most], record, Now.of(run))
+    most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
+    shown, now = found[:most], Now.of(run)
+    if as_json:
+        objects = (trial_object(project, run, record, each, seconds=now.lasted(each)) for each in shown)
+        print_json(objects)
+    else:
+        (print_csv if as_csv else print_table)(shown, record, now)
     if len(found) > most:
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
-    elif not found:
+    elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
+
+
+def read_study(project: Project, text: str, settings: Settings) -> tuple[RunRecord, StudyRecord]:
+    """Returns the run and the record of the study that a user means; raises as `find_study`."""
+    from hopyard.tracking import study_record
+
+    with console.busy("Reading the study"):
+        run = find_study(project, text, settings)
+        record = study_record(project, run.id)
+    assert record is not None
+    return run, record
 
 
 def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
@@ -162,7 +184,14 @@ def chosen(
 def print_table(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:
     """Prints trials as a table; the column of errors is there if there are any."""
     errors = any(trial.error for trial in found)
-    headings = ["TRIAL", "STATE", *study.objectives, "PARAMETERS", "DURATION", *(["ERROR"] if errors else [])]
+    columns = [
+        Column(name="TRIAL"),
+        Column(name="STATE"),
+        *(Column(name=objective) for objective in study.objectives),
+        Column(name="PARAMETERS", cut=Cut.END, least=20),
+        Column(name="DURATION"),
+        *([Column(name="ERROR", cut=Cut.END, least=16)] if errors else []),
+    ]
     rows = [
         [
             str(trial.number),
@@ -175,7 +204,7 @@ def print_table(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> N
         for trial in found
     ]
     if rows:
-        console.table(headings, rows, styles=STYLES)
+        console.table(columns, rows, styles=STYLES)
 
 
 def print_csv(found: Sequence[TrialRecord], study: StudyRecord, now: Now) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,7 +20,7 @@ class StudyView:
     """
 
     def __init__(self, *, progress: bool | None) -> None:
-        self._presenter = Presenter("study", progress=progress, lock=threading.RLock())
+        self._presenter = Presenter("study", progress=progress)
 
     @contextmanager
     def showing(

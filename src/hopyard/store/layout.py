@@ -68,6 +68,11 @@ class Layout:
         """Folder with one folder for each application."""
         return "Logs/TensorFlow"
 
+    @property
+    def trash(self) -> str:
+        """Folder of runs that were removed, with one folder for each time of removal."""
+        return "Trash"
+
     def model(self, name: str, version: int) -> str:
         """Returns the folder of one version of a model."""
         return f"{self.models}/{check_name(name)}/{version}"
@@ -83,6 +88,12 @@ class Layout:
     def run(self, app_id: str, kind: str, number: int) -> RunPaths:
         """Returns the paths in one run's folder."""
         return RunPaths(f"{self.kind(app_id, kind)}/run.{number}")
+
+    def removed(self, when: str, app_id: str, kind: str, number: int) -> RunPaths:
+        """Returns the paths in the folder of a run that was removed at some time."""
+        return RunPaths(
+            f"{self.trash}/{check_name(when)}/{check_name(app_id)}/{check_name(kind)}/run.{number}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from hopyard.training.conductor import Conductor, Score
 from hopyard.training.feed_record import FeedRecord
 from hopyard.training.feedable import Feedable
 from hopyard.training.options import RunOptions, TrainSpec, run_options
+from hopyard.training.recorded_parameters import recorded_parameters
 from hopyard.training.result import RunResult
 from hopyard.training.shown_options import ShowsOptions
 from hopyard.training.standing import Standing
@@ -86,6 +87,7 @@ class Cluster(Feedable):
                 call.call.name, "a function that is fed needs a parameter named ctx, for ctx.feed()"
             )
         self._name = options.get("name") or call.call.name
+        self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
         self._conductor: Conductor | None = None
         self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
@@ -121,6 +123,7 @@ class Cluster(Feedable):
             backend=where.name,
             description=options.get("description", ""),
             roles=[node.role.value for node in self._spec.plan.nodes],
+            details={"parameters": self._parameters} if self._parameters else {},
             trial=self._trial,
         )
         self._project = project

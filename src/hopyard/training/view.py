@@ -14,7 +14,7 @@ from hopyard.cluster.plan import Plan
 from hopyard.training.view_companion import Activity, Companion
 from hopyard.training.view_feed import FeedMeter
 from hopyard.training.view_output import Batch, OutputQueue
-from hopyard.training.view_place import is_terminal, is_typed_at
+from hopyard.training.view_place import is_typed_at
 from hopyard.training.view_presenter import Presenter
 from hopyard.training.view_snapshot import Snapshot
 from hopyard.training.view_watch import Watched
@@ -51,9 +51,8 @@ class View:
         self._stream_logs = stream_logs
         self._clock = clock
         self._began = clock()
-        self._lock = threading.RLock()  # held by whoever writes
         self._gate = threading.Lock()  # held by whoever opens or closes the screen
-        self._presenter = Presenter("run", progress=progress, lock=self._lock)
+        self._presenter = Presenter("run", progress=progress)
         self._companion: Companion | None = None
         self._waiting = 0
         self._is_accompanied = False
@@ -152,17 +151,11 @@ class View:
             LOG.warning("output of nodes could not be written for %.0f s; it is in the log", FLUSH_SECONDS)
 
     def _write(self, batch: Batch) -> None:
-        from hopyard.training.view_console import SharedConsole
+        from hopyard.training.view_display import process_display  # rich takes a while to import
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         lines = [(rank, self._prefixes[rank], _encodable(line, encoding)) for rank, line in batch]
-        with self._lock:
-            if is_terminal(sys.stdout):
-                console = self._presenter.console or SharedConsole(sys.stdout, self._lock)
-                console.print_output(lines)
-            else:
-                sys.stdout.write("".join(f"{prefix}{line}\n" for _, prefix, line in lines))
-                sys.stdout.flush()
+        process_display().print_output(lines)
 
 
 def _encodable(text: str, encoding: str) -> str:

@@ -46,9 +46,16 @@ class SharedConsole(Console):
         Args:
             lines: For each line the node's rank, which gives the colour, the text before it, and the line.
         """
-        text = Text("\n").join([_coloured(*line) for line in lines])
+        self._print([_coloured(*line) for line in lines])
+
+    def print_lines(self, lines: Iterable[str]) -> None:
+        """Prints lines of the program above the live table, if there is one."""
+        self._print([visible(line) for line in lines])
+
+    def _print(self, lines: Iterable[Text]) -> None:
         with self:
-            self.print(text, soft_wrap=True)  # the terminal wraps, so that what is copied from it is whole
+            # the terminal wraps, so that what is copied from it is whole
+            self.print(Text("\n").join(lines), soft_wrap=True)
 
 
 def _coloured(rank: int, prefix: str, line: str) -> Text:

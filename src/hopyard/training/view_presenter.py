@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from typing import TYPE_CHECKING
 
 from hopyard.training.view_picture import Look
 from hopyard.training.view_watch import Watch
 
 if TYPE_CHECKING:
-    from hopyard.training.view_console import SharedConsole
     from hopyard.training.view_screen import Screen
 
 LOG = logging.getLogger(__name__)
@@ -22,23 +20,14 @@ class Presenter:
     Args:
         what: What is shown, in a word.
         progress: Whether it is shown; None for terminals and notebooks only.
-        lock: Held by whoever writes to the terminal.
     """
 
-    def __init__(self, what: str, *, progress: bool | None, lock: threading.RLock) -> None:
+    def __init__(self, what: str, *, progress: bool | None) -> None:
         self._what = what
         self._progress = progress
-        self._lock = lock
-        self._screen: Screen | None = None
         self._last_screen: Screen | None = None
         self._watch: Watch | None = None
         self._warned = False
-
-    @property
-    def console(self) -> SharedConsole | None:
-        """The terminal that nothing else may write to now; None if there is none."""
-        screen = self._screen
-        return None if screen is None else screen.console
 
     def open(self, look: Look) -> None:
         """Begins to show what a function sees, unless something is shown already, or nothing is to be."""
@@ -47,14 +36,13 @@ class Presenter:
         from hopyard.training.view_screen import screen_for  # rich takes a while to import
 
         try:
-            with self._lock:  # from now on lines go where the screen wants them
-                earlier = self._last_screen
-                self._screen = screen_for(progress=self._progress, lock=self._lock, earlier=earlier)
+            screen = screen_for(progress=self._progress, earlier=self._last_screen)
         except Exception as error:  # noqa: BLE001  whatever there is instead of a terminal, what is shown goes on
             self.warn(error)
-        if self._screen is not None:
-            self._last_screen = self._screen
-            self._watch = Watch(look, self._screen, self.warn)
+            return
+        if screen is not None:
+            self._last_screen = screen
+            self._watch = Watch(look, screen, self.warn)
             self._watch.start()
 
     def close(self, *, is_over: bool) -> None:
@@ -64,11 +52,8 @@ class Presenter:
             is_over: Whether what was shown has ended; the last picture then stays, and is removed otherwise.
         """
         watch, self._watch = self._watch, None
-        try:
-            if watch is not None:
-                watch.stop(is_over=is_over)
-        finally:
-            self._screen = None
+        if watch is not None:
+            watch.stop(is_over=is_over)
 
     def warn(self, error: Exception) -> None:
         """Says in the log why nothing can be shown any more, if that was not said."""

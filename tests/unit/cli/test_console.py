@@ -3,14 +3,15 @@ from __future__ import annotations
 import pytest
 
 from hopyard.cli import console
+from hopyard.cli.columns import Column, Cut
 
 pytestmark = pytest.mark.unit
-HEADINGS = ("RUN", "STATE", "LAST")
+COLUMNS = (Column(name="RUN"), Column(name="STATE"), Column(name="LAST", cut=Cut.END, least=6))
 ROWS = [("app-1/launcher/run.1", "FAILED", "it\nbroke"), ("app-1/launcher/run.2", "FINISHED", "x" * 300)]
 
 
 def test_a_piped_table_is_aligned_and_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    console.table(HEADINGS, ROWS)
+    console.table(COLUMNS, ROWS)
     heading, first, second = capsys.readouterr().out.splitlines()
     assert first == "app-1/launcher/run.1  FAILED    it broke"
     assert second.endswith("x" * 300)
@@ -18,7 +19,7 @@ def test_a_piped_table_is_aligned_and_never_cut(capsys: pytest.CaptureFixture[st
 
 
 def test_a_piped_table_has_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
-    console.table(HEADINGS, ROWS, styles={"FAILED": "red"})
+    console.table(COLUMNS, ROWS, styles={"FAILED": "red"})
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -26,10 +27,24 @@ def test_a_wide_terminal_shows_a_coloured_table(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_terminal(monkeypatch, columns=80)
-    console.table(HEADINGS, ROWS[:1], styles={"FAILED": "red"})
+    console.table(COLUMNS, ROWS[:1], styles={"FAILED": "red"})
     heading, row = capsys.readouterr().out.splitlines()
     assert "STATE" in heading
     assert "\x1b[31mFAILED" in row
+
+
+def test_a_cell_that_is_too_long_is_cut_and_the_table_stays_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_terminal(monkeypatch, columns=80)
+    monkeypatch.setenv("NO_COLOR", "1")
+    console.table(COLUMNS, ROWS)
+    lines = strip_bold([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+    assert [line.index(word) for line, word in zip(lines, ("STATE", "FAILED", "FINISHED"), strict=True)] == [
+        22
+    ] * 3
+    assert lines[2].endswith("x…")
+    assert len(lines[2]) == 80
 
 
 def test_a_narrow_terminal_shows_each_row_as_a_block(
@@ -37,7 +52,7 @@ def test_a_narrow_terminal_shows_each_row_as_a_block(
 ) -> None:
     pretend_terminal(monkeypatch, columns=30)
     monkeypatch.setenv("NO_COLOR", "1")
-    console.table(HEADINGS, ROWS[:1])
+    console.table(COLUMNS, ROWS[:1])
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert strip_bold(lines) == ["app-1/launcher/run.1", "  FAILED  it broke"]
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -141,3 +142,32 @@ def test_the_last_metric_is_that_of_the_highest_step_of_the_chief() -> None:
         MetricPoint(name="loss", step=9, value=9.0, time=0.0, rank=1),
     ]
     assert last_metrics(points) == "accuracy=0.75 loss=0.25"
+
+
+def test_one_run_is_shown_in_full(project: Project, command: Command) -> None:
+    with pytest.raises(NodeFailed):
+        launch(fail, name="sour", backend="inline", project=project)
+    lines = command("runs", "sour").stdout.splitlines()
+    known = dict(line.split(maxsplit=1) for line in lines[: lines.index("")])
+    assert (known["Name"], known["State"], known["Nodes"]) == ("sour", "FAILED", "1 on inline")
+    assert known["Folder"].endswith("/launcher/run.1")
+    error = lines[lines.index("") + 1 :]
+    assert error[0].endswith("the grapes are sour")
+    assert error[1] == "and green"
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_one_long_error_leaves_the_list_a_table(
+    project: Project, command: Command, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    long = begin(project, "long", at=time.time() - 1)
+    long.finish(RunState.FAILED, error="the grapes are sour " * 50)
+    begin(project, "short", at=time.time()).finish(RunState.FINISHED)
+    for name, value in (("FORCE_COLOR", "1"), ("NO_COLOR", "1"), ("COLUMNS", str(columns))):
+        monkeypatch.setenv(name, value)
+    lines = re.sub(r"\x1b\[\d*m", "", command("runs").stdout).splitlines()
+    heading, short, long_row = (line.rstrip() for line in lines)
+    assert heading.index("STATE") == short.index("FINISHED") == long_row.index("FAILED")
+    assert long_row.endswith("…")
+    assert len(long_row) <= columns
+    assert ("STARTED" in heading) == (columns == 200)

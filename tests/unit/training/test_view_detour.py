@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
 from hopyard.training.view_console import SharedConsole
 from hopyard.training.view_detour import Detour
@@ -65,3 +66,47 @@ def test_a_stream_that_is_no_terminal_is_left_alone(
     detour = Detour(SharedConsole(terminal.stream, threading.RLock()))
     assert sys.stdout is file
     detour.end()
+
+
+def test_of_a_line_that_is_written_over_only_the_last_state_is_printed(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal.stream)
+    detour = Detour(SharedConsole(terminal.stream, threading.RLock()))
+    for done in range(100):
+        sys.stderr.write(f"\r{done} of 100")
+        sys.stderr.flush()
+    sys.stderr.write("\nend\n")
+    detour.end()
+    terminal.check(["99 of 100", "end"])
+
+
+def test_what_rich_prints_elsewhere_comes_by_the_same_way(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", terminal.stream)
+    detour = Detour(SharedConsole(terminal.stream, threading.RLock()))
+    assert Console().file is sys.stdout
+    assert Console().is_terminal
+    detour.end()
+
+
+def test_a_stream_that_somebody_keeps_writes_to_the_terminal_afterwards(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", terminal.stream)
+    detour = Detour(SharedConsole(terminal.stream, threading.RLock()))
+    kept = sys.stdout
+    detour.end()
+    kept.write("\x1b[2Kas it is")
+    kept.flush()
+    terminal.wait_until(lambda lines: lines == ["as it is"])
+    assert "\x1b[2K" in terminal.received
+
+
+def test_a_long_line_is_left_whole(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", terminal.stream)
+    detour = Detour(SharedConsole(terminal.stream, threading.RLock()))
+    sys.stdout.writelines(["word " * 100, "\n"])
+    detour.end()
+    terminal.check([("word " * 100).rstrip()])

@@ -1,24 +1,19 @@
 from __future__ import annotations
 
 import sys
-import threading
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.training.view_console import SharedConsole
 from hopyard.training.view_feed import Fed, Rows
 from hopyard.training.view_screen import (
     LineScreen,
     NotebookScreen,
-    TerminalScreen,
     screen_for,
 )
 from hopyard.training.view_snapshot import Snapshot
-
-from .terminal import Terminal, be_a_common_terminal
 
 pytestmark = pytest.mark.unit
 
@@ -103,9 +98,9 @@ def test_lines_tell_the_rows_of_nodes_and_of_all(capsys: pytest.CaptureFixture[s
 
 
 def test_lines_go_on_where_they_were_when_a_run_is_shown_again() -> None:
-    first = screen_for(progress=True, lock=threading.RLock())
+    first = screen_for(progress=True)
     assert isinstance(first, LineScreen)
-    assert screen_for(progress=True, lock=threading.RLock(), earlier=first) is first
+    assert screen_for(progress=True, earlier=first) is first
 
 
 def test_a_notebook_has_one_output_that_is_updated() -> None:
@@ -137,29 +132,5 @@ def test_a_notebook_is_told_from_other_shells(
     ipython.get_ipython, display.display = lambda: shell, Output().display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    screen = screen_for(progress=None, lock=threading.RLock())
+    screen = screen_for(progress=None)
     assert isinstance(screen, NotebookScreen) == is_notebook
-
-
-def test_a_table_drawn_again_and_again_leaves_nothing_between_what_others_print(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    be_a_common_terminal(monkeypatch)
-    with Terminal() as terminal:
-        console = SharedConsole(terminal.stream, threading.RLock())
-        screen = TerminalScreen(console)
-
-        def talk(rank: int) -> None:
-            for number in range(40):
-                console.print_output([(rank, f"[{rank}] ", str(number))])
-
-        threads = [threading.Thread(target=talk, args=(rank,)) for rank in range(3)]
-        for thread in threads:
-            thread.start()
-        for phase in (Phase.AWAITED, Phase.RUNNING) * 40:
-            screen.show(snapshot(phase))  # higher by a line while a node is awaited
-        for thread in threads:
-            thread.join()
-        screen.close(keep=False)
-        terminal.wait_until(lambda lines: len(lines) > 120 and not any(lines[120:]))
-        assert sorted(terminal.lines[:120]) == sorted(f"[{rank}] {n}" for rank in range(3) for n in range(40))

@@ -1,0 +1,95 @@
+"""The columns of a table, and what becomes of them on a terminal that is too narrow: cut, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+GAP = "  "
+ELLIPSIS = "…"
+
+
+class Cut(Enum):
+    """Where a cell loses text that has no room."""
+
+    NOWHERE = "nowhere"
+    START = "start"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its heading.
+        cut: Where its cells may be cut.
+        least: To how many characters they may be cut.
+        is_optional: Whether it may be left out.
+    """
+
+    name: str
+    cut: Cut = Cut.NOWHERE
+    least: int = 0
+    is_optional: bool = False
+
+
+def fitted(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> tuple[list[Column], list[list[str]]] | None:
+    """Returns the columns and cells that a table of some width shows; None if no table has room.
+
+    Optional columns go first, from the right; then cells are cut, those on the right more than those on the left.
+
+    Args:
+        columns: The columns.
+        rows: A cell for each column.
+        width: How many characters a line has.
+    """
+    needs = [_need(column, [row[number] for row in rows]) for number, column in enumerate(columns)]
+    shown = list(range(len(columns)))
+    for number in reversed(range(len(columns))):
+        if _total([needs[each].least for each in shown]) <= width:
+            break
+        if columns[number].is_optional:
+            shown.remove(number)
+    room = width - _total([needs[each].least for each in shown])
+    if room < 0:
+        return None
+    widths: dict[int, int] = {}
+    for number in shown:
+        more = min(room, needs[number].whole - needs[number].least)
+        widths[number] = needs[number].least + more
+        room -= more
+    cells = [[cut(row[number], widths[number], columns[number].cut) for number in shown] for row in rows]
+    return [columns[number] for number in shown], cells
+
+
+def cut(text: str, width: int, where: Cut) -> str:
+    """Returns a text that has at most so many characters; an ellipsis stands for what is missing."""
+    if len(text) <= width or where is Cut.NOWHERE:
+        return text
+    if where is Cut.START:
+        return ELLIPSIS + text[len(text) - width + 1 :]
+    return text[: width - 1] + ELLIPSIS
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """How wide a column is at least, and without any cut."""
+
+    least: int
+    whole: int
+
+
+def _need(column: Column, cells: Sequence[str]) -> _Need:
+    longest = max(map(len, cells), default=0)
+    heading = len(column.name)
+    if column.cut is Cut.NOWHERE:
+        return _Need(max(heading, longest), max(heading, longest))
+    return _Need(max(heading, min(longest, column.least)), max(heading, longest))
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)

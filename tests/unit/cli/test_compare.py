@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+from hopyard import NodeContext, launch
+from hopyard.search.api import grid_search
+from hopyard.store import Project
+
+pytestmark = pytest.mark.unit
+Command = Callable[..., Result]
+
+
+def train(rate: float, ctx: NodeContext, layers: int = 2) -> int:
+    for step, loss in enumerate((3.0, 1.0, 2.0)):
+        ctx.report(step, loss=loss * rate)
+    return layers
+
+
+def square(x: float) -> float:
+    return x * x
+
+
+@pytest.fixture
+def two(project: Project) -> list[str]:
+    """Two runs that differ in a parameter, and so in their losses."""
+    return [
+        launch(train, {"rate": rate, "layers": 2}, name="pinot", backend="inline", project=project).run_id
+        for rate in (1.0, 0.5)
+    ]
+
+
+def test_runs_are_side_by_side_with_a_mark_where_they_differ(command: Command, two: list[str]) -> None:
+    first, second, empty, heading, *rows = command("compare", *two).stdout.splitlines()
+    assert (first, second, empty) == (f"A  {two[0]}", f"B  {two[1]}", "")
+    assert heading.split() == ["WHAT", "A", "B"]
+    cells = [row.split() for row in rows]
+    timed = ("started", "duration")  # may differ or not
+    same = [row for row in cells if row[0] != "*" and row[0] not in timed]
+    assert same == [
+        ["name", "pinot", "pinot"],
+        ["state", "FINISHED", "FINISHED"],
+        ["nodes", "1", "1"],
+        ["backend", "inline", "inline"],
+        ["attempts", "1", "1"],
+        ["value", "2", "2"],
+        ["parameter", "layers", "2", "2"],
+    ]
+    marked = [row[1:] for row in cells if row[0] == "*"]
+    assert [row for row in marked if row[0] not in timed] == [
+        ["parameter", "rate", "1", "0.5"],
+        ["last", "loss", "2", "1"],
+        ["min", "loss", "1", "0.5"],
+        ["max", "loss", "3", "1.5"],
+    ]
+
+
+def test_json_has_the_runs_and_what_differs(command: Command, two: list[str]) -> None:
+    found = json.loads(command("compare", *two, "--json").stdout)
+    assert [run["id"] for run in found["runs"]] == two
+    assert [run["metrics_min"] for run in found["runs"]] == [{"loss": 1.0}, {"loss": 0.5}]
+    assert [run["metrics_max"] for run in found["runs"]] == [{"loss": 3.0}, {"loss": 1.5}]
+    assert {"parameter rate", "last loss", "min loss", "max loss"} <= set(found["differs"])
+    assert not {"name", "state", "parameter layers"} & set(found["differs"])
+
+
+def test_trials_are_compared_by_their_parameters(project: Project, command: Command) -> None:
+    grid_search(square, {"x": [1.0, 2.0]}, name="study", backend="processes", parallel=1, project=project)
+    result = command("compare", "study/x=1.0", "study/x=2.0")
+    assert "*  parameter x  1" in result.stdout
+
+
+def test_one_run_is_nothing_to_compare(command: Command, two: list[str]) -> None:
+    result = command("compare", two[0])
+    assert result.exit_code == 2
+    assert "give 2 to 26 runs" in result.stderr
