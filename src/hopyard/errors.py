@@ -96,6 +96,51 @@ class StoreFailed(HopyardError, OSError):
         return f"the store failed at {self.path}: {self.reason}"
 
 
+class StoreUnreachable(StoreFailed, ConnectionError):
+    """The server of a project root did not answer the first call."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be reached: {self.reason}. {self.remedy}."
+
+    def __reduce__(self) -> tuple[type[StoreUnreachable], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return StoreUnreachable, (self.path, self.reason, self.remedy)
+
+
+class RootUnusable(StoreFailed, PermissionError):
+    """The root of a project is there but cannot hold one, or it cannot be made."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"the project root {self.path} cannot be used: {self.reason}. {self.remedy}."
+
+    def __reduce__(self) -> tuple[type[RootUnusable], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return RootUnusable, (self.path, self.reason, self.remedy)
+
+
+class NotWritable(HopyardError, PermissionError):
+    """A file cannot be written to a project."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be written: {self.reason}. Set HOPYARD_ROOT (or --root) to a folder that you may "
+            "write to."
+        )
+
+
 class JournalTaken(HopyardError, RuntimeError):
     """Another process writes the journal that this one wants to write."""
 

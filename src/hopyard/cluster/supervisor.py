@@ -26,7 +26,7 @@ from hopyard.cluster.node import NodePlace, NodeTask, child_environment
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.ports import HeldPort, hold_port
-from hopyard.errors import DriverOutOfReach, HopyardError
+from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
 
@@ -94,13 +94,15 @@ class Supervisor:
         except DriverOutOfReach:
             raise
         except Exception as error:  # noqa: BLE001  the edge of a Spark task, which Spark would try again
+            is_plain = isinstance(error, (StoreUnreachable, RootUnusable))
+            text = f"its supervisor could not go on ({type(error).__name__}: {error})"
             failed = replace(
                 self.task.finished(started),
                 state=NodeState.FAILED,
                 exit_code=None,
                 error_type=type(error).__name__,
-                message=f"its supervisor could not go on ({type(error).__name__}: {error})",
-                traceback=traceback.format_exc(),
+                message=str(error) if is_plain else text,
+                traceback="" if is_plain else traceback.format_exc(),
             )
             self._lease.tell(failed)
             outcome = self._hand_over(Outcome(record=failed))
@@ -135,6 +137,8 @@ class Supervisor:
         return Sign() if self._keeper is None else self._keeper.sign()
 
     def _run(self, started: float) -> Outcome:
+        # When a run begins, its store is there, or it is the wrong one. Later it may be out for a while.
+        self.task.project.reach(patiently=self.task.attempt > 0 or self.task.trial >= 0)
         with ExitStack() as resources:
             scratch = resources.enter_context(scratch_folder("node"))
             devices = resources.enter_context(claim(self.task.devices, given=self._gpus))
