@@ -913,6 +913,24 @@ class AlreadyStarted(HopyardError, RuntimeError):
         return f"the cluster of {self.name!r} has been started already; make another one for another run."
 
 
+class EndNotRecorded(HopyardError, OSError):
+    """All nodes of a run returned, and the store did not take the record of that."""
+
+    def __init__(self, run_id: str, cause: str, rescued: str) -> None:
+        super().__init__(run_id, cause, rescued)
+        self.run_id = run_id
+        self.cause = cause
+        self.rescued = rescued
+
+    def __str__(self) -> str:
+        rescued = f"; {self.rescued}" if self.rescued else ""
+        return f"run {self.run_id} ended well, but that could not be recorded ({self.cause}){rescued}"
+
+    def __reduce__(self) -> tuple[type[EndNotRecorded], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return EndNotRecorded, (self.run_id, self.cause, self.rescued)
+
+
 class StillRunning(HopyardError, TimeoutError):
     """The nodes of a run had not ended when the patience of a wait was over; they go on."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.child import Child, Exit
 from hopyard.cluster.devices import claim
-from hopyard.cluster.entry import PAYLOAD_FILE
+from hopyard.cluster.entry import PAYLOAD_FILE, REPORT_VARIABLE
 from hopyard.cluster.execution import Report
 from hopyard.cluster.keeper import Keeper
 from hopyard.cluster.lease import Lease, Link
@@ -156,12 +157,15 @@ class Supervisor:
                 )
                 self._keeper = keeper = self._prepare(place, checkpoints, resources)
                 with keeper:
-                    ended = self._run_child(place, devices, port)
-                    report = Report.read(scratch)
+                    memory = os.memfd_create("hopyard-report")
+                    resources.callback(os.close, memory)
+                    ended = self._run_child(place, devices, port, memory)
+                    report = Report.read(scratch) or Report.read_from_memory(memory)
                     record = self._record(started, ended, report)
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
-                outcome = self._hand_over(Outcome(record=keeper.close(record), value=_value(report)))
+                record = keeper.close(record, report)
+                outcome = self._hand_over(Outcome(record=record, value=_value(report)))
         self._lease.leave()
         return outcome
 
@@ -197,15 +201,17 @@ class Supervisor:
             self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
         return outcome
 
-    def _run_child(self, place: NodePlace, devices: dict[str, str], port: HeldPort) -> Exit | None:
+    def _run_child(
+        self, place: NodePlace, devices: dict[str, str], port: HeldPort, memory: int
+    ) -> Exit | None:
         assert self._keeper is not None
         child = Child(
             [sys.executable, "-m", "hopyard.cluster.entry", str(place.scratch)],
             on_line=self._keeper.line,
             on_message=self._keeper.message,
-            env={**child_environment(self.task, place), **devices},
+            env={**child_environment(self.task, place), **devices, REPORT_VARIABLE: str(memory)},
             scratch=place.scratch,
-            inherited=(place.port,),
+            inherited=(place.port, memory),
         )
         with self._lock:
             if self._stop_reason is not None:
