@@ -57,8 +57,8 @@ def make_contact(files: FileSystem, root: str, folder: str, seconds: float = SEC
 
 def _ask_servers(files: FileSystem, folder: str, servers: Sequence[Server], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    answer = _in_background(partial(files.probe, folder))
-    if _comes(answer, _PROMPT_SECONDS) and not isinstance(answer.exception(), StoreFailed):
+    answer = in_background(partial(files.probe, folder))
+    if comes_within(answer, _PROMPT_SECONDS) and not isinstance(answer.exception(), StoreFailed):
         return answer.result()  # also a refusal of another kind
     found = _diagnose_all(servers, min(_DIAGNOSIS_SECONDS, deadline - time.monotonic()))
     reason = " and ".join(each.text for each in found if each.text)
@@ -66,7 +66,7 @@ def _ask_servers(files: FileSystem, folder: str, servers: Sequence[Server], seco
         raise StoreFailed(folder, reason)
     # Where one of several is well, the client goes on to it in its own time.
     is_patient = len(found) > 1 and not all(each.text for each in found)
-    if not _comes(answer, None if is_patient else deadline - time.monotonic()):
+    if not comes_within(answer, None if is_patient else deadline - time.monotonic()):
         raise StoreFailed(folder, f"{reason or f'{servers[0]} does not answer'} (waited {seconds:g} s)")
     error = answer.exception()
     if not isinstance(error, StoreFailed) or isinstance(error, RootUnusable):
@@ -79,20 +79,21 @@ def _ask_servers(files: FileSystem, folder: str, servers: Sequence[Server], seco
 def _diagnose_all(servers: Sequence[Server], seconds: float) -> list[Diagnosis]:
     """Asks all at once; a look-up of a name that hangs is no answer either."""
     deadline = time.monotonic() + seconds
-    answers = [_in_background(partial(diagnose, server, seconds)) for server in servers]
+    answers = [in_background(partial(diagnose, server, seconds)) for server in servers]
     return [
         answer.result()
-        if _comes(answer, deadline - time.monotonic())
+        if comes_within(answer, deadline - time.monotonic())
         else Diagnosis(text=f"{server} does not answer")
         for server, answer in zip(servers, answers, strict=True)
     ]
 
 
-def _comes(answer: Future[T], seconds: float | None) -> bool:
+def comes_within(answer: Future[T], seconds: float | None) -> bool:
+    """Waits for an answer, for so many seconds or without end; returns whether it has come."""
     return bool(wait([answer], None if seconds is None else max(0.0, seconds)).done)
 
 
-def _in_background(call: Callable[[], T]) -> Future[T]:
+def in_background(call: Callable[[], T]) -> Future[T]:
     """Makes a call that may hang; not in a pool, whose threads Python waits for at its end."""
     answer: Future[T] = Future()
     threading.Thread(target=_settle, args=(answer, call), name="hopyard-contact", daemon=True).start()
