@@ -12,6 +12,7 @@ from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.sources import Source, source_of
+from hopyard.session.active import require_pyspark
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -92,6 +93,7 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
+        require_pyspark("train()")
         order.stream.check(data)
         if is_stream(data):
             return self._streams.start(data, order, feed=self._next_feed())
@@ -110,6 +112,7 @@ class Feeding:
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
+        require_pyspark("inference()")
         source = source_of(data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
