@@ -46,9 +46,7 @@ class AlreadyExists(HopyardError, FileExistsError):
         self.path = path
 
     def __str__(self) -> str:
-        return (
-            f"{self.path} exists already and is not overwritten; choose another name or pass overwrite=True."
-        )
+        return f"{self.path} already exists; choose another name, or pass overwrite=True."
 
 
 class IsAFolder(HopyardError, IsADirectoryError):
@@ -70,7 +68,7 @@ class NotAFolder(HopyardError, NotADirectoryError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path}: a folder is needed here, but the path or a part of it is a file."
+        return f"{self.path} must be a folder, but it, or a folder above it, is a file."
 
 
 class FolderNotEmpty(HopyardError, OSError):
@@ -149,7 +147,9 @@ class JournalTaken(HopyardError, RuntimeError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path} is being written by another process; wait for its end, or end it."
+        return (
+            f"{self.path} is being written by another process; wait until that process has ended, or stop it."
+        )
 
 
 class FilesNotStored(HopyardError, OSError):
@@ -162,7 +162,8 @@ class FilesNotStored(HopyardError, OSError):
 
     def __str__(self) -> str:
         each = "; ".join(f"{path}: {reason}" for path, reason in self.reasons)
-        return f"{len(self.reasons)} files of {self.folder} are not in the project: {each}"
+        count = "1 file" if len(self.reasons) == 1 else f"{len(self.reasons)} files"
+        return f"{count} of {self.folder} could not be copied to the project: {each}"
 
 
 class InvalidSetting(HopyardError, ValueError):
@@ -186,7 +187,7 @@ class UnsupportedStore(HopyardError, ValueError):
         self.known = known
 
     def __str__(self) -> str:
-        return f"no store is known for {self.url!r}; a project root is a local path or one of: {self.known}."
+        return f"{self.url!r} cannot be a project root; give a local path, or a URL that starts with one of: {self.known}."
 
 
 class MissingDependency(HopyardError, ImportError):
@@ -543,7 +544,7 @@ class UnknownBackend(HopyardError, ValueError):
         self.value = value
 
     def __str__(self) -> str:
-        return f"{self.value!r} is no backend; choose one of 'spark', 'processes', 'inline'."
+        return f"{self.value!r} is not a backend; choose one of 'spark', 'processes', 'inline'."
 
 
 class InvalidDevices(HopyardError, ValueError):
@@ -556,7 +557,7 @@ class InvalidDevices(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.place}={self.value} cannot be had; {self.remedy}."
+        return f"{self.place}={self.value} cannot be used; {self.remedy}."
 
 
 class TooFewGpus(HopyardError, RuntimeError):
@@ -618,7 +619,7 @@ class GpusUnknown(HopyardError, RuntimeError):
         self.output = output
 
     def __str__(self) -> str:
-        return f"{self.program} does not tell the GPUs of this machine: {self.output}"
+        return f"{self.program} did not list the GPUs of this machine: {self.output}"
 
 
 class GpuMemoryNotLimited(HopyardError, RuntimeError):
@@ -1284,9 +1285,7 @@ class InvalidPorts(HopyardError, ValueError):
         self.given = given
 
     def __str__(self) -> str:
-        return (
-            f"{self.given} are no ports; give a port (8000), a range (8000-8010), a list (8000,8005), or 0."
-        )
+        return f"{self.given} cannot be used as ports; give a port (8000), a range (8000-8010), a list (8000,8005), or 0."
 
 
 # --- facades ---------------------------------------------------------------------------------------

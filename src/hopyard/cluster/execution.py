@@ -129,7 +129,7 @@ def _message(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
-        return f"{type(error).__name__}, whose text cannot be had ({type(unprintable).__name__})"
+        return f"{type(error).__name__}, whose message could not be printed ({type(unprintable).__name__})"
 
 
 def _write_whole(path: Path, data: bytes) -> None:
