@@ -46,9 +46,7 @@ class AlreadyExists(HopyardError, FileExistsError):
         self.path = path
 
     def __str__(self) -> str:
-        return (
-            f"{self.path} exists already and is not overwritten; choose another name or pass overwrite=True."
-        )
+        return f"{self.path} already exists; choose another name, or pass overwrite=True."
 
 
 class IsAFolder(HopyardError, IsADirectoryError):
@@ -70,7 +68,7 @@ class NotAFolder(HopyardError, NotADirectoryError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path}: a folder is needed here, but the path or a part of it is a file."
+        return f"{self.path} must be a folder, but it, or a folder above it, is a file."
 
 
 class FolderNotEmpty(HopyardError, OSError):
@@ -96,6 +94,51 @@ class StoreFailed(HopyardError, OSError):
         return f"the store failed at {self.path}: {self.reason}"
 
 
+class StoreUnreachable(StoreFailed, ConnectionError):
+    """The server of a project root did not answer the first call."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be reached: {self.reason}. {self.remedy}."
+
+    def __reduce__(self) -> tuple[type[StoreUnreachable], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return StoreUnreachable, (self.path, self.reason, self.remedy)
+
+
+class RootUnusable(StoreFailed, PermissionError):
+    """The root of a project is there but cannot hold one, or it cannot be made."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"the project root {self.path} cannot be used: {self.reason}. {self.remedy}."
+
+    def __reduce__(self) -> tuple[type[RootUnusable], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return RootUnusable, (self.path, self.reason, self.remedy)
+
+
+class NotWritable(HopyardError, PermissionError):
+    """A file cannot be written to a project."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be written: {self.reason}. Set HOPYARD_ROOT (or --root) to a folder that you may "
+            "write to."
+        )
+
+
 class JournalTaken(HopyardError, RuntimeError):
     """Another process writes the journal that this one wants to write."""
 
@@ -104,7 +147,9 @@ class JournalTaken(HopyardError, RuntimeError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path} is being written by another process; wait for its end, or end it."
+        return (
+            f"{self.path} is being written by another process; wait until that process has ended, or stop it."
+        )
 
 
 class FilesNotStored(HopyardError, OSError):
@@ -117,7 +162,8 @@ class FilesNotStored(HopyardError, OSError):
 
     def __str__(self) -> str:
         each = "; ".join(f"{path}: {reason}" for path, reason in self.reasons)
-        return f"{len(self.reasons)} files of {self.folder} are not in the project: {each}"
+        count = "1 file" if len(self.reasons) == 1 else f"{len(self.reasons)} files"
+        return f"{count} of {self.folder} could not be copied to the project: {each}"
 
 
 class InvalidSetting(HopyardError, ValueError):
@@ -141,7 +187,7 @@ class UnsupportedStore(HopyardError, ValueError):
         self.known = known
 
     def __str__(self) -> str:
-        return f"no store is known for {self.url!r}; a project root is a local path or one of: {self.known}."
+        return f"{self.url!r} cannot be a project root; give a local path, or a URL that starts with one of: {self.known}."
 
 
 class MissingDependency(HopyardError, ImportError):
@@ -567,7 +613,7 @@ class UnknownBackend(HopyardError, ValueError):
         self.value = value
 
     def __str__(self) -> str:
-        return f"{self.value!r} is no backend; choose one of 'spark', 'processes', 'inline'."
+        return f"{self.value!r} is not a backend; choose one of 'spark', 'processes', 'inline'."
 
 
 class InvalidDevices(HopyardError, ValueError):
@@ -580,7 +626,7 @@ class InvalidDevices(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.place}={self.value} cannot be had; {self.remedy}."
+        return f"{self.place}={self.value} cannot be used; {self.remedy}."
 
 
 class TooFewGpus(HopyardError, RuntimeError):
@@ -642,7 +688,7 @@ class GpusUnknown(HopyardError, RuntimeError):
         self.output = output
 
     def __str__(self) -> str:
-        return f"{self.program} does not tell the GPUs of this machine: {self.output}"
+        return f"{self.program} did not list the GPUs of this machine: {self.output}"
 
 
 class GpuMemoryNotLimited(HopyardError, RuntimeError):
@@ -981,6 +1027,24 @@ class AlreadyStarted(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return f"the cluster of {self.name!r} has been started already; make another one for another run."
+
+
+class EndNotRecorded(HopyardError, OSError):
+    """All nodes of a run returned, and the store did not take the record of that."""
+
+    def __init__(self, run_id: str, cause: str, rescued: str) -> None:
+        super().__init__(run_id, cause, rescued)
+        self.run_id = run_id
+        self.cause = cause
+        self.rescued = rescued
+
+    def __str__(self) -> str:
+        rescued = f"; {self.rescued}" if self.rescued else ""
+        return f"run {self.run_id} ended well, but that could not be recorded ({self.cause}){rescued}"
+
+    def __reduce__(self) -> tuple[type[EndNotRecorded], tuple[str, str, str]]:
+        # OSError keeps two arguments of three
+        return EndNotRecorded, (self.run_id, self.cause, self.rescued)
 
 
 class StillRunning(HopyardError, TimeoutError):
@@ -1336,9 +1400,7 @@ class InvalidPorts(HopyardError, ValueError):
         self.given = given
 
     def __str__(self) -> str:
-        return (
-            f"{self.given} are no ports; give a port (8000), a range (8000-8010), a list (8000,8005), or 0."
-        )
+        return f"{self.given} cannot be used as ports; give a port (8000), a range (8000-8010), a list (8000,8005), or 0."
 
 
 # --- facades ---------------------------------------------------------------------------------------

@@ -9,47 +9,24 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hopyard.cli.extras import check_extras, check_pyspark
+from hopyard.cli.facades import check_facades
+from hopyard.cli.finding import Finding, ok, problem
 from hopyard.errors import HopyardError
 from hopyard.scratch import scratch_folder
+from hopyard.store.contact import comes_within, in_background
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from hopyard.store import Project
 
-OLDEST_PYTHON = (3, 11)
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 LOW_SPACE_BYTES = 1 << 30
-
-
-class Verdict(Enum):
-    """How a thing stands: fine, absent without harm, or in the way."""
-
-    OK = "ok"
-    ABSENT = "absent"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One line of the doctor's report."""
-
-    subject: str
-    verdict: Verdict
-    text: str
-
-
-def ok(subject: str, text: str) -> Finding:
-    """Returns that something is fine."""
-    return Finding(subject=subject, verdict=Verdict.OK, text=text)
-
-
-def problem(subject: str, text: str) -> Finding:
-    """Returns that something is in the way, with what to do."""
-    return Finding(subject=subject, verdict=Verdict.PROBLEM, text=text)
+PATIENCE_SECONDS = 9.0
 
 
 def examine(
@@ -61,21 +38,33 @@ def examine(
         open_project: Gives the project; what it raises is a finding too.
         environ: The environment to read.
     """
+    # What may hang goes on beside the rest, and is given up in the end.
+    project = in_background(lambda: check_project(open_project))
+    address = in_background(check_address)
     yield check_python(sys.version_info[:3])
     yield check_java(environ)
-    yield from check_packages()
+    yield check_pyspark(environ)
+    yield from check_extras()
+    yield from check_facades()
     yield check_loopback()
-    yield check_address()
-    yield check_project(open_project)
+    yield _in_time(address, "address", "look at the name server of this machine, or set HOPYARD_NETWORK")
+    yield _in_time(project, "project", "see whether its store is overloaded, or choose another --root")
     yield check_scratch()
     yield from check_rescued(Path(tempfile.gettempdir()))
 
 
+def _in_time(answer: Future[Finding], subject: str, advice: str) -> Finding:
+    if comes_within(answer, PATIENCE_SECONDS):
+        return answer.result()
+    return problem(subject, f"no answer within {PATIENCE_SECONDS:g} s: {advice}")
+
+
 def check_python(version: tuple[int, int, int]) -> Finding:
-    """Tells whether Python is new enough."""
+    """Tells whether Hopyard works with this Python."""
     text = ".".join(map(str, version))
-    if version < OLDEST_PYTHON:
-        return problem("Python", f"{text} is too old: use {'.'.join(map(str, OLDEST_PYTHON))} or newer")
+    if not OLDEST_PYTHON <= version[:2] <= NEWEST_PYTHON:
+        oldest, newest = (".".join(map(str, each)) for each in (OLDEST_PYTHON, NEWEST_PYTHON))
+        return problem("Python", f"{text} is not supported: use {oldest} to {newest}")
     return ok("Python", f"{text} ({sys.executable})")
 
 
@@ -88,51 +77,6 @@ def check_java(environ: Mapping[str, str]) -> Finding:
     except (HopyardError, OSError) as error:
         return problem("Java", str(error))
     return ok("Java", f"{OLDEST_JAVA} or newer ({java})")
-
-
-# --- packages --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
-    """A package that a part of Hopyard uses; any one of its distributions brings it."""
-
-    name: str
-    distributions: tuple[str, ...]
-    install: str
-    required: bool = False
-
-
-PACKAGES = (
-    Package(name="pyspark", distributions=("pyspark",), install="'hopyard[spark]'", required=True),
-    Package(name="pyarrow", distributions=("pyarrow",), install="hopyard", required=True),
-    Package(name="TensorFlow", distributions=("tensorflow", "tensorflow-cpu"), install="tensorflow"),
-    Package(name="Keras", distributions=("keras",), install="keras"),
-    Package(name="PyTorch", distributions=("torch",), install="torch"),
-    Package(name="JAX", distributions=("jax",), install="jax"),
-    Package(name="scikit-learn", distributions=("scikit-learn",), install="scikit-learn"),
-    Package(name="TensorBoard", distributions=("tensorboard",), install="'hopyard[tensorboard]'"),
-)
-
-
-def check_packages(packages: tuple[Package, ...] = PACKAGES) -> Iterator[Finding]:
-    """Yields which packages are there, without importing them: that would take seconds each."""
-    for package in packages:
-        version = next(filter(None, map(installed_version, package.distributions)), None)
-        if version is not None:
-            yield ok(package.name, version)
-        else:
-            verdict = Verdict.PROBLEM if package.required else Verdict.ABSENT
-            text = f"not installed: pip install {package.install}"
-            yield Finding(subject=package.name, verdict=verdict, text=text)
-
-
-def installed_version(distribution: str) -> str | None:
-    """Returns the version of an installed distribution, or None where it is not installed."""
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 # --- network ---------------------------------------------------------------------------------------
@@ -166,17 +110,20 @@ def check_address() -> Finding:
 
 def check_project(open_project: Callable[[], Project]) -> Finding:
     """Tells whether files can be written, listed and removed in the project."""
-    advice = "choose another --root or HOPYARD_ROOT, or get the right to write there"
     probe = f"doctor-{uuid.uuid4().hex}"
     try:
         project = open_project()
         project.create(probe, b"written by hopyard doctor\n")
         listed = any(entry.name == probe for entry in project.list())
         project.remove(probe)
-    except (HopyardError, OSError) as error:
-        return problem("project", f"{error} To do: {advice}")
+    except HopyardError as error:
+        return problem("project", str(error))
+    except OSError as error:
+        return problem("project", f"{error}. Choose another --root or HOPYARD_ROOT")
     if not listed:
-        return problem("project", f"{project.path} did not list a file that was just written: {advice}")
+        return problem(
+            "project", f"{project.path} did not list a file that was just written: choose another --root"
+        )
     return ok("project", f"{project.path} is writable")
 
 
@@ -200,5 +147,5 @@ def check_rescued(folder: Path) -> Iterator[Finding]:
     for rescued in sorted(folder.glob("hopyard-rescued-*")):
         yield problem(
             "rescued",
-            f"{rescued} holds files of a run that its store did not take: copy them, then remove it",
+            f"{rescued} holds results of a run that its store did not take: copy them, then remove it",
         )

@@ -12,7 +12,8 @@ STYLES = {"ok": "green", "absent": "dim", "problem": "bold red"}
 
 def doctor(context: typer.Context) -> None:
     """Check this machine and the project's folder."""
-    from hopyard.cli.checks import Verdict, examine
+    from hopyard.cli.checks import examine
+    from hopyard.cli.finding import Verdict
 
     with console.busy("looking at this machine"):
         findings = list(examine(Settings.of(context).open_project))

@@ -78,7 +78,7 @@ def search(
         "backend": backend.value,
         "project": project,
     }
-    from hopyard.search.api import search as run_search
+    from hopyard.search import search as run_search
 
     try:
         with spark_session(backend, master, parallel) as spark:

@@ -10,11 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-from hopyard.cluster.execution import execute
+from hopyard.cluster.execution import Report, execute
 from hopyard.cluster.gpu_memory import prepare
 
 EXIT_SECONDS = 30.0
 PAYLOAD_FILE = "payload.pickle"
+REPORT_VARIABLE = "HOPYARD_REPORT"  # the descriptor of a file in memory
 
 
 def main(folder: Path) -> int:
@@ -23,13 +24,25 @@ def main(folder: Path) -> int:
     atexit.register(_leave_quickly)  # the first one in is the last one out
     prepare(os.environ)
     report = execute((folder / PAYLOAD_FILE).read_bytes())
-    report.write(folder)
+    _leave(report, folder)
     # threads that the function left running must not keep the node: what matters is stored
     faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)
     if report.failure is None:
         return 0
     sys.stderr.write(report.failure.traceback)
     return 1
+
+
+def _leave(report: Report, folder: Path) -> None:
+    """Leaves the report in the folder, or in memory if the disk is full: the user's error must be told."""
+    memory = os.environ.get(REPORT_VARIABLE)
+    try:
+        report.write(folder)
+    except OSError as error:
+        sys.stderr.write(f"[hopyard] the result could not be written to {folder}: {error}\n")
+        if memory is None:
+            raise
+        report.write_to_memory(int(memory))
 
 
 def _leave_quickly() -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import reprlib
 import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import cloudpickle
 
 from hopyard.cluster import payload
 
 VALUE_FILE = "value.pickle"
+PRINTED_FILE = "value.txt"
 FAILURE_FILE = "failure.json"
+MOST_ITEMS = 100
+LONGEST_PART = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +44,23 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What an execution ends with: a pickled value or a failure."""
+    """What an execution ends with: a pickled value or a failure.
+
+    Attributes:
+        value: What the function returned, pickled.
+        printed: The same for a human eye, long ones abridged.
+        failure: Why there is no value.
+    """
 
     value: bytes | None = None
+    printed: str = ""
     failure: Failure | None = None
 
     def write(self, folder: Path) -> None:
         """Leaves the report in a folder, whole or not at all."""
         if self.failure is None:
             assert self.value is not None
+            _write_whole(folder / PRINTED_FILE, self.printed.encode(errors="backslashreplace"))
             _write_whole(folder / VALUE_FILE, self.value)
         else:
             _write_whole(folder / FAILURE_FILE, json.dumps(asdict(self.failure)).encode())
@@ -56,10 +69,28 @@ class Report:
     def read(cls, folder: Path) -> Self | None:
         """Returns the report in a folder, or None if the execution left none."""
         if (folder / VALUE_FILE).exists():
-            return cls(value=(folder / VALUE_FILE).read_bytes())
+            printed = (folder / PRINTED_FILE).read_text("utf-8", errors="replace")
+            return cls(value=(folder / VALUE_FILE).read_bytes(), printed=printed)
         if (folder / FAILURE_FILE).exists():
             return cls(failure=Failure(**json.loads((folder / FAILURE_FILE).read_bytes())))
         return None
+
+    def write_to_memory(self, descriptor: int) -> None:
+        """Leaves the report in a file in memory, for a disk that is full."""
+        with open(descriptor, "wb", closefd=False) as memory:
+            pickle.dump(self, memory)
+
+    @classmethod
+    def read_from_memory(cls, descriptor: int) -> Self | None:
+        """Returns the report in a file in memory; None if there is none."""
+        with open(descriptor, "rb", closefd=False) as memory:
+            memory.seek(0)
+            try:
+                report = pickle.load(memory)  # noqa: S301  written by our own child process
+            except (EOFError, pickle.UnpicklingError):  # nothing, or it died while it wrote
+                return None
+        assert isinstance(report, cls)
+        return report
 
 
 def execute(data: bytes) -> Report:
@@ -75,11 +106,21 @@ def execute(data: bytes) -> Report:
     except BaseException as error:  # noqa: BLE001  the edge between the user's code and ours
         return Report(failure=Failure.of(error))
     try:
-        return Report(value=cloudpickle.dumps(value))
+        return Report(value=cloudpickle.dumps(value), printed=_printed(value))
     except Exception as error:  # noqa: BLE001  whatever the value's own pickling raises
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         message = f"its return value (a {kind}) cannot be pickled: {_message(error)}"
         return Report(failure=Failure(error_type=type(error).__name__, message=message, traceback=""))
+
+
+def _printed(value: Any) -> str:
+    form = reprlib.Repr()
+    form.maxdict = form.maxlist = form.maxtuple = form.maxset = form.maxfrozenset = form.maxdeque = MOST_ITEMS
+    form.maxstring = form.maxlong = form.maxother = LONGEST_PART
+    try:
+        return form.repr(value)
+    except Exception as error:  # noqa: BLE001  of the user's own class
+        return f"a {type(value).__name__} that cannot be printed ({type(error).__name__})"
 
 
 def _message(error: BaseException) -> str:
@@ -88,7 +129,7 @@ def _message(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
-        return f"{type(error).__name__}, whose text cannot be had ({type(unprintable).__name__})"
+        return f"{type(error).__name__}, whose message could not be printed ({type(unprintable).__name__})"
 
 
 def _write_whole(path: Path, data: bytes) -> None:

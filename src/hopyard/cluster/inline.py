@@ -93,7 +93,7 @@ def run_inline(task: NodeTask, members: Members, port: HeldPort) -> Outcome:
             ):
                 report = execute(task.payload)
             output.close()
-        record = keeper.close(_record(task, started, report))
+        record = keeper.close(_record(task, started, report), report)
     return Outcome(record=record, value=report.value)
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hopyard.cluster.channel import Note, Reading, parse
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Sign
+from hopyard.cluster.rescue import rescue
 from hopyard.cluster.unsent import UnsentLines
 from hopyard.errors import BadMessage
 from hopyard.store import FolderSync, SyncReport
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, run_paths
+
+if TYPE_CHECKING:
+    from hopyard.cluster.execution import Report
 
 TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
@@ -127,18 +128,24 @@ class Keeper:
             notes=dict(self._notes),  # threads add to it
         )
 
-    def close(self, record: NodeOutcome) -> NodeOutcome:
+    def close(self, record: NodeOutcome, report: Report | None = None) -> NodeOutcome:
         """Stores what is left to store, at last the record; returns it as it was stored.
 
-        Files that the store did not take are moved aside on this host, and the record says where.
+        Files that the store did not take are moved aside on this host, the function's value with them, and the record
+        says where.
+
+        Args:
+            record: How the node ended.
+            report: What the function ended with, if its value is not safe elsewhere.
         """
+        is_rescued = False
         try:
             self._tell(self._sync.final())
             self._checkpoints.final()
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
-            record = _failed_to_store(
-                record, f"its log folder could not be stored ({error}); {self._rescue()}"
-            )
+            is_rescued = True
+            aside = rescue(self.logdir, report)
+            record = _failed_to_store(record, f"its log folder could not be stored ({error}); {aside}")
         if record.state is not NodeState.FINISHED:
             record = replace(record, tail=tuple(self.tail))
         try:
@@ -146,7 +153,9 @@ class Keeper:
                 self._writer.outcome(record)
             self._writer.close()
         except Exception as error:  # noqa: BLE001  as above
-            record = _failed_to_store(record, f"its log could not be stored ({error})")
+            aside = "" if is_rescued else rescue(None, report)
+            problem = f"its log could not be stored ({error})"
+            record = _failed_to_store(record, f"{problem}; {aside}" if aside else problem)
         return record
 
     def _tell(self, report: SyncReport) -> None:
@@ -155,11 +164,6 @@ class Keeper:
             self.line(f"[hopyard] the file {name!r} is stored as {stored_as!r}".encode())
         for name, reason in report.refused:
             self.line(f"[hopyard] {name!r} is not stored: {reason}".encode())
-
-    def _rescue(self) -> str:
-        refuge = Path(tempfile.mkdtemp(prefix="hopyard-rescued-")) / "logdir"
-        shutil.move(self.logdir, refuge)
-        return f"the files are on {socket.gethostname()} in {refuge}"
 
 
 def _failed_to_store(record: NodeOutcome, problem: str) -> NodeOutcome:

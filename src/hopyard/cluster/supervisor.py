@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.child import Child, Exit
 from hopyard.cluster.devices import claim
-from hopyard.cluster.entry import PAYLOAD_FILE
+from hopyard.cluster.entry import PAYLOAD_FILE, REPORT_VARIABLE
 from hopyard.cluster.execution import Report
 from hopyard.cluster.keeper import Keeper
 from hopyard.cluster.lease import Lease, Link
@@ -26,7 +27,7 @@ from hopyard.cluster.node import NodePlace, NodeTask, child_environment
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.ports import HeldPort, hold_port
-from hopyard.errors import DriverOutOfReach, HopyardError
+from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
 
@@ -94,13 +95,15 @@ class Supervisor:
         except DriverOutOfReach:
             raise
         except Exception as error:  # noqa: BLE001  the edge of a Spark task, which Spark would try again
+            is_plain = isinstance(error, (StoreUnreachable, RootUnusable))
+            text = f"its supervisor could not go on ({type(error).__name__}: {error})"
             failed = replace(
                 self.task.finished(started),
                 state=NodeState.FAILED,
                 exit_code=None,
                 error_type=type(error).__name__,
-                message=f"its supervisor could not go on ({type(error).__name__}: {error})",
-                traceback=traceback.format_exc(),
+                message=str(error) if is_plain else text,
+                traceback="" if is_plain else traceback.format_exc(),
             )
             self._lease.tell(failed)
             outcome = self._hand_over(Outcome(record=failed))
@@ -135,6 +138,8 @@ class Supervisor:
         return Sign() if self._keeper is None else self._keeper.sign()
 
     def _run(self, started: float) -> Outcome:
+        # When a run begins, its store is there, or it is the wrong one. Later it may be out for a while.
+        self.task.project.reach(patiently=self.task.attempt > 0 or self.task.trial >= 0)
         with ExitStack() as resources:
             scratch = resources.enter_context(scratch_folder("node"))
             devices = resources.enter_context(claim(self.task.devices, given=self._gpus))
@@ -152,12 +157,15 @@ class Supervisor:
                 )
                 self._keeper = keeper = self._prepare(place, checkpoints, resources)
                 with keeper:
-                    ended = self._run_child(place, devices, port)
-                    report = Report.read(scratch)
+                    memory = os.memfd_create("hopyard-report")
+                    resources.callback(os.close, memory)
+                    ended = self._run_child(place, devices, port, memory)
+                    report = Report.read(scratch) or Report.read_from_memory(memory)
                     record = self._record(started, ended, report)
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
-                outcome = self._hand_over(Outcome(record=keeper.close(record), value=_value(report)))
+                record = keeper.close(record, report)
+                outcome = self._hand_over(Outcome(record=record, value=_value(report)))
         self._lease.leave()
         return outcome
 
@@ -193,15 +201,17 @@ class Supervisor:
             self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
         return outcome
 
-    def _run_child(self, place: NodePlace, devices: dict[str, str], port: HeldPort) -> Exit | None:
+    def _run_child(
+        self, place: NodePlace, devices: dict[str, str], port: HeldPort, memory: int
+    ) -> Exit | None:
         assert self._keeper is not None
         child = Child(
             [sys.executable, "-m", "hopyard.cluster.entry", str(place.scratch)],
             on_line=self._keeper.line,
             on_message=self._keeper.message,
-            env={**child_environment(self.task, place), **devices},
+            env={**child_environment(self.task, place), **devices, REPORT_VARIABLE: str(memory)},
             scratch=place.scratch,
-            inherited=(place.port,),
+            inherited=(place.port, memory),
         )
         with self._lock:
             if self._stop_reason is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hopyard.errors import InvalidSearch, NoActiveSpark
 from hopyard.search.slots import ProcessSlotBackend, SlotBackend
-from hopyard.session import active_spark
+from hopyard.session.active import active_spark, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -24,6 +24,7 @@ def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None)
         return ProcessSlotBackend()
     if backend not in (None, "spark"):
         raise InvalidSearch(f"backend={backend!r}", "give 'spark' or 'processes'")
+    require_pyspark("a search without backend='processes'")
     session = spark if spark is not None else active_spark()
     if session is None:
         raise NoActiveSpark

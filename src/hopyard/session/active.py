@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from hopyard.errors import MissingDependency
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def require_pyspark(needed_for: str) -> None:
+    """Makes sure that pyspark is installed, without importing it.
+
+    Raises:
+        MissingDependency: It is not.
+    """
+    if sys.modules.get("pyspark") is None and find_spec("pyspark") is None:
+        raise MissingDependency("pyspark", needed_for, "spark")
 
 
 def active_spark() -> SparkSession | None:

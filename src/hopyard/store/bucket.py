@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import s3fs
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]  # no types shipped
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  # type: ignore[import-untyped]  # no types shipped
 from fsspec.asyn import sync
 
-from hopyard.errors import AlreadyExists, PathNotFound, StoreFailed
-from hopyard.store.filesystem import CHUNK_BYTES
+from hopyard.errors import AlreadyExists, PathNotFound, RootUnusable, StoreFailed
+from hopyard.store.filesystem import CHUNK_BYTES, Server
 from hopyard.store.location import Location
+
+_CREDENTIALS = (
+    "Check key and secret in HOPYARD_STORAGE_OPTIONS, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+)
+_BUCKET = "Make the bucket, or correct HOPYARD_ROOT (or --root)"
+# Every listing says some of this, also an empty one.
+_LISTING = {"Name", "Prefix", "KeyCount", "MaxKeys", "Contents"}
+_AMAZON = "https://s3.amazonaws.com"
 
 
 class Bucket:
@@ -22,15 +32,46 @@ class Bucket:
     Of s3fs's own file system nothing else is used: it reads versions into names and keeps listings.
     """
 
-    def __init__(self, connection: s3fs.S3FileSystem, name: str) -> None:
+    def __init__(self, connection: s3fs.S3FileSystem, name: str, endpoint: str) -> None:
         self.name = name
         self._connection = connection
+        self._endpoint = endpoint
 
     @classmethod
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
         """Returns the bucket of a location; `options` are the arguments of ``s3fs.S3FileSystem``."""
         arguments = {"use_listings_cache": False, **options, "skip_instance_cache": True}
-        return cls(s3fs.S3FileSystem(**arguments), location.authority)
+        return cls(s3fs.S3FileSystem(**arguments), location.authority, _endpoint(options, os.environ))
+
+    def server(self) -> Server:
+        """Returns who answers."""
+        url = urlsplit(self._endpoint)
+        port = url.port or (80 if url.scheme == "http" else 443)
+        return Server(host=url.hostname or "", port=port, role="S3", proxied_as=url.scheme)
+
+    def probe(self, folder: str) -> None:
+        """Asks for one object below a folder.
+
+        Raises:
+            RootUnusable: The server knows no such bucket, or does not let us in.
+            StoreFailed: It cannot be reached, or answered otherwise.
+        """
+        try:
+            page = next(self.pages(folder, MaxKeys=1))
+        except PermissionError as error:
+            reason = f"the S3 server {self.server()} does not let you in ({str(error).rstrip('.')})"
+            raise RootUnusable(self.url(folder), reason, _CREDENTIALS) from error
+        except StoreFailed as error:
+            if isinstance(error.__cause__, NoCredentialsError):
+                raise RootUnusable(
+                    self.url(folder), "there are no credentials for S3", _CREDENTIALS
+                ) from error
+            if code_of(error) != "NoSuchBucket":
+                raise
+            reason = f"the S3 server {self.server()} has no bucket {self.name!r}"
+            raise RootUnusable(self.url(folder), reason, _BUCKET) from error
+        if not page.keys() & _LISTING:
+            raise StoreFailed(self.url(folder), "its answer is no listing")
 
     def call(self, method: str, path: str, **arguments: object) -> dict[str, Any]:
         """Calls S3 for one object and returns its answer.
@@ -94,6 +135,18 @@ class Bucket:
             raise StoreFailed(self.url(path), str(error)) from error
         except (BotoCoreError, aiohttp.ClientError) as error:
             raise StoreFailed(self.url(path), str(error)) from error
+
+
+def _endpoint(options: Mapping[str, object], environ: Mapping[str, str]) -> str:
+    """Returns the URL of the server, as s3fs finds it."""
+    inner = options.get("client_kwargs")
+    candidates = (
+        options.get("endpoint_url"),
+        inner.get("endpoint_url") if isinstance(inner, Mapping) else None,
+        environ.get("AWS_ENDPOINT_URL_S3"),
+        environ.get("AWS_ENDPOINT_URL"),
+    )
+    return str(next(filter(None, candidates), _AMAZON))
 
 
 def code_of(error: BaseException) -> str | None:

@@ -11,6 +11,7 @@ from hopyard.errors import InvalidSetting
 ROOT_VARIABLE = "HOPYARD_ROOT"
 NAME_VARIABLE = "HOPYARD_PROJECT"
 OPTIONS_VARIABLE = "HOPYARD_STORAGE_OPTIONS"
+REACHED_VARIABLE = "HOPYARD_REACHED_ROOT"
 USER_ROOT = "~/.hopyard"
 
 
@@ -43,5 +44,14 @@ def default_options(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def variables(root: str, name: str, options: Mapping[str, object]) -> dict[str, str]:
-    """Returns the environment in which another process means this project when it names none."""
-    return {ROOT_VARIABLE: root, NAME_VARIABLE: name, OPTIONS_VARIABLE: json.dumps(dict(options))}
+    """Returns the environment in which another process means this project when it names none.
+
+    This process has reached the store, or sees to that: the other one need not make sure again, and has patience
+    with an outage from its first call on.
+    """
+    return {
+        ROOT_VARIABLE: root,
+        NAME_VARIABLE: name,
+        OPTIONS_VARIABLE: json.dumps(dict(options)),
+        REACHED_VARIABLE: root,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +32,26 @@ class Entry:
     modified: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server of a store.
+
+    Attributes:
+        host: Its name or address.
+        port: Where it listens.
+        role: What it is, in the words of an error: ``a NameNode``.
+        proxied_as: ``http`` or ``https`` if the variables of that name may lead through a proxy.
+    """
+
+    host: str
+    port: int
+    role: str
+    proxied_as: str = ""
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
 class FileSystem(Protocol):
     """A place for files. Every path is absolute, checked, and has no trailing slash.
 
@@ -39,6 +59,17 @@ class FileSystem(Protocol):
     soon as the call has returned. Besides the errors named below, a failing store raises `StoreFailed`
     or another OSError.
     """
+
+    def servers(self) -> Sequence[Server]:
+        """Returns who answers the calls; nobody where no call can hang."""
+
+    def probe(self, path: str) -> None:
+        """Asks once, as cheaply as can be, whether a folder is there or could be made.
+
+        Raises:
+            NotAFolder: The path or a part of it is a file.
+            OSError: The store does not answer, or does not let us in.
+        """
 
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """Writes a whole file, or nothing at all; makes the folders above it.

@@ -54,6 +54,15 @@ class HadoopStore(ABC):
     def _url(self, path: str) -> str:
         """Returns the full URL, for errors."""
 
+    def probe(self, path: str) -> None:
+        """See `FileSystem.probe`."""
+        try:
+            is_dir = self.info(path).is_dir
+        except PathNotFound:
+            return
+        if not is_dir:
+            raise NotAFolder(self._url(path))
+
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""
         temporary = temporary_beside(path)

@@ -11,9 +11,10 @@ from typing import Self
 
 from hdfs_native import Client, FileStatus, WriteOptions
 
-from hopyard.errors import AlreadyExists, PathNotFound, StoreFailed
-from hopyard.store.filesystem import Entry, name_of
+from hopyard.errors import AlreadyExists, PathNotFound, StoreFailed, StoreUnreachable
+from hopyard.store.filesystem import Entry, Server, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
+from hopyard.store.hadoop_config import namenodes
 from hopyard.store.location import Location
 
 _CLIENT_ARGUMENTS = ("config_dir", "kerberos_principal", "kerberos_keytab", "kerberos_cache")
@@ -27,8 +28,9 @@ class HdfsStore(HadoopStore):
     Not through fsspec: the client's wrapper for it reads names as URLs and so loses ``?`` and ``#``.
     """
 
-    def __init__(self, client: Client, base: str) -> None:
+    def __init__(self, client: Client, base: str, servers: Sequence[Server] = ()) -> None:
         self._client = client
+        self._servers = servers
         self._base = base
         self._process = os.getpid()
 
@@ -51,9 +53,22 @@ class HdfsStore(HadoopStore):
         """
         settings = {key: _setting(value) for key, value in options.items() if key not in _CLIENT_ARGUMENTS}
         arguments = {key: str(options[key]) for key in _CLIENT_ARGUMENTS if key in options}
-        with _errors(str(location)):
-            client = Client(location.base if location.authority else None, settings, **arguments)
-        return cls(client, location.base)
+        servers = namenodes(location, options)
+        try:
+            with _errors(str(location)):
+                client = Client(location.base if location.authority else None, settings, **arguments)
+        except StoreFailed as error:
+            if servers:
+                raise
+            remedy = "Write host and port, as in hdfs://namenode:8020, or let HADOOP_CONF_DIR name the right folder"
+            raise StoreUnreachable(
+                str(location) or "hdfs://", _no_namenode(location, error), remedy
+            ) from error
+        return cls(client, location.base, servers)
+
+    def servers(self) -> Sequence[Server]:
+        """See `FileSystem.servers`."""
+        return self._servers
 
     def info(self, path: str) -> Entry:
         """See `FileSystem.info`."""
@@ -97,6 +112,12 @@ class HdfsStore(HadoopStore):
 
     def _errors(self, path: str) -> contextlib.AbstractContextManager[None]:
         return _errors(self._url(path))
+
+
+def _no_namenode(location: Location, error: StoreFailed) -> str:
+    if location.authority:
+        return f"it has no port, and no nameservice {location.authority!r} is in the Hadoop configuration ({error.reason})"
+    return f"the Hadoop configuration does not name a NameNode ({error.reason})"
 
 
 @contextlib.contextmanager

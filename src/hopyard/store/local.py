@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
-from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound
-from hopyard.store.filesystem import CHUNK_BYTES, Entry, name_of, parent_of, temporary_beside
+from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, NotWritable, PathNotFound
+from hopyard.store.filesystem import CHUNK_BYTES, Entry, Server, name_of, parent_of, temporary_beside
 from hopyard.store.location import Location
+from hopyard.store.names import TEMPORARY_PREFIX
 
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -30,8 +34,33 @@ class LocalFileSystem:
         del location, options
         return cls()
 
+    def servers(self) -> tuple[Server, ...]:
+        """See `FileSystem.servers`."""
+        return ()
+
+    def probe(self, path: str) -> None:
+        """See `FileSystem.probe`."""
+        if os.path.isdir(path):
+            return
+        above = path
+        while not os.path.lexists(above):
+            above = parent_of(above) or "/"
+        # Rights alone do not tell: root has all of them, also in /proc and on disks that are mounted read-only.
+        trial = f"{above}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        try:
+            os.mkdir(trial)
+            os.rmdir(trial)
+        except NotADirectoryError as error:
+            raise NotAFolder(above) from error
+        except OSError as error:
+            raise OSError(f"no folder can be made in {above} ({error.strerror})") from error
+
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""
+        with _rights(path):
+            self._write(path, chunks, replace=replace)
+
+    def _write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         temporary = temporary_beside(path)
         is_renamed = False
         try:
@@ -87,7 +116,8 @@ class LocalFileSystem:
 
     def mkdir(self, path: str) -> None:
         """See `FileSystem.mkdir`."""
-        _make_folder(path)
+        with _rights(path):
+            _make_folder(path)
 
     def remove(self, path: str, *, recursive: bool) -> None:
         """See `FileSystem.remove`."""
@@ -151,6 +181,17 @@ def _make_folder(path: str) -> None:
         os.makedirs(path, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise NotAFolder(path) from error
+
+
+@contextlib.contextmanager
+def _rights(path: str) -> Iterator[None]:
+    """Says which file cannot be written, and what to do, where the system forbids it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FORBIDDEN:
+            raise
+        raise NotWritable(path, str(error.strerror)) from error
 
 
 def _entry(path: str, status: os.stat_result) -> Entry:

@@ -9,7 +9,7 @@ from typing import Self
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound
-from hopyard.store.filesystem import Entry, name_of, parent_of
+from hopyard.store.filesystem import Entry, Server, name_of, parent_of
 from hopyard.store.location import Location
 
 
@@ -29,6 +29,15 @@ class MemoryStore:
         """Returns the file system; ``memory://a/b`` and fsspec's ``/a/b`` are the same file."""
         del options
         return cls(f"/{location.authority}" if location.authority else "")
+
+    def servers(self) -> tuple[Server, ...]:
+        """See `FileSystem.servers`."""
+        return ()
+
+    def probe(self, path: str) -> None:
+        """See `FileSystem.probe`."""
+        if self._prefix + path in self._memory.store:
+            raise NotAFolder(self._url(self._prefix + path))
 
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""

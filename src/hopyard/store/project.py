@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hopyard.errors import AlreadyExists, InvalidName, PathNotFound
 from hopyard.store import transfer
-from hopyard.store.defaults import default_name, default_options, default_root, variables
+from hopyard.store.contact import make_contact
+from hopyard.store.defaults import REACHED_VARIABLE, default_name, default_options, default_root, variables
 from hopyard.store.filesystem import Entry, FileSystem, is_temporary
 from hopyard.store.layout import PROJECTS, Layout
 from hopyard.store.location import LOCAL, Location
@@ -48,7 +49,7 @@ class Project:
         *,
         storage_options: Mapping[str, object] | None = None,
     ) -> Project:
-        """Returns the project; nothing is made or asked of the store yet.
+        """Returns the project; nothing is made or asked of the store yet (see `reach`).
 
         Args:
             root: Local path or URL below which the projects are; the variable ``HOPYARD_ROOT`` or
@@ -62,9 +63,26 @@ class Project:
             UnsupportedStore: Nobody here speaks the protocol of the root.
             InvalidSetting: ``HOPYARD_STORAGE_OPTIONS`` is not a JSON object.
         """
-        if storage_options is None:
-            storage_options = default_options(os.environ)
-        return cls(root or default_root(os.environ), name or default_name(os.environ), storage_options)
+        options = default_options(os.environ) if storage_options is None else storage_options
+        return cls(root or default_root(os.environ), name or default_name(os.environ), options)
+
+    def reach(self, *, patiently: bool = False) -> None:
+        """Makes sure that the store answers; the first call that needs the store does so by itself.
+
+        Args:
+            patiently: Ask nothing, since the store may be out for a while; calls then wait for it.
+
+        Raises:
+            StoreUnreachable: It does not answer within some seconds.
+            RootUnusable: The root is a file, or it is not there and cannot be made.
+            MissingDependency: The package that speaks to the store is not installed.
+        """
+        if self._connection is not None and self._connection[0] == os.getpid():
+            return
+        files = connect(self._folder, self._options)
+        if not patiently and os.environ.get(REACHED_VARIABLE) != self.root:
+            make_contact(files, self.root, self._folder.path)
+        self._connection = os.getpid(), files
 
     def __reduce__(self) -> tuple[object, ...]:
         return Project, (self.root, self.name, self._options)
@@ -176,12 +194,7 @@ class Project:
         return sorted(self._children(folder), key=lambda entry: entry.name)
 
     def walk(self, relative: str = "") -> Iterator[Entry]:
-        """Yields all files below a folder.
-
-        Raises:
-            PathNotFound: There is no such folder.
-            NotAFolder: It is a file.
-        """
+        """Yields all files below a folder; as `list`."""
         for entry in self.list(relative):
             if entry.is_dir:
                 yield from self._walk_if_there(entry.path)
@@ -305,8 +318,8 @@ class Project:
 
     def _files(self) -> FileSystem:
         """The connection of this process: sockets and threads do not survive a fork."""
-        if self._connection is None or self._connection[0] != os.getpid():
-            self._connection = (os.getpid(), connect(self._folder, self._options))
+        self.reach()
+        assert self._connection is not None
         return self._connection[1]
 
     def _inside(self, relative: str) -> str:

@@ -19,7 +19,7 @@ class StoreKind:
         protocol: What a URL of this kind starts with.
         module: Module of the adapter, imported when the first project of this kind is opened.
         adapter: Class in that module, with a ``connect(location, options)``.
-        package: Third-party package that the module imports at its top; empty if there is none.
+        package: Third-party package that the module imports, with others that come with it; empty if there is none.
         extra: Extra of Hopyard that installs the package.
     """
 
@@ -62,7 +62,7 @@ def connect(location: Location, options: Mapping[str, object]) -> FileSystem:
     try:
         module = importlib.import_module(kind.module)
     except ModuleNotFoundError as error:
-        if error.name != kind.package:
+        if not kind.package or (error.name or "").startswith("hopyard"):
             raise
         raise MissingDependency(kind.package, f"a project on {kind.protocol}://", kind.extra) from error
     store: FileSystem = getattr(module, kind.adapter).connect(location, options)

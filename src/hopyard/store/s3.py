@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound, StoreFailed
 from hopyard.store.bucket import Bucket, code_of
-from hopyard.store.filesystem import Entry, name_of
+from hopyard.store.filesystem import Entry, Server, name_of
 from hopyard.store.location import Location
 
 # S3 wants parts of at least 5 MiB and at most 10,000 of them: they grow with the file.
@@ -40,6 +40,14 @@ class S3Store:
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
         """Returns the file system of a bucket; `options` are the arguments of ``s3fs.S3FileSystem``."""
         return cls(Bucket.connect(location, options))
+
+    def servers(self) -> tuple[Server, ...]:
+        """See `FileSystem.servers`."""
+        return (self._bucket.server(),)
+
+    def probe(self, path: str) -> None:
+        """See `FileSystem.probe`."""
+        self._bucket.probe(path)
 
     def write(self, path: str, chunks: Iterable[bytes], *, replace: bool) -> None:
         """See `FileSystem.write`."""

@@ -13,7 +13,7 @@ import requests
 from fsspec.implementations.webhdfs import WebHDFS
 
 from hopyard.errors import StoreFailed
-from hopyard.store.filesystem import CHUNK_BYTES, Entry, name_of
+from hopyard.store.filesystem import CHUNK_BYTES, Entry, Server, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
 from hopyard.store.location import Location
 
@@ -30,8 +30,9 @@ class WebHdfsStore(HadoopStore):
     two requests more, and its rename does nothing, in silence, if the target exists.
     """
 
-    def __init__(self, gateway: WebHDFS, base: str) -> None:
+    def __init__(self, gateway: WebHDFS, base: str, server: Server) -> None:
         self._gateway = gateway
+        self._server = server
         self._base = base
 
     @classmethod
@@ -48,7 +49,20 @@ class WebHdfsStore(HadoopStore):
         if not login.keys() & {"user", "kerberos", "token"}:
             login["user"] = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
         gateway = WebHDFS(host, int(port or _DEFAULT_PORT), skip_instance_cache=True, **login)
-        return cls(gateway, location.base)
+        scheme = gateway.url.partition(":")[0]
+        server = Server(host=host, port=int(port or _DEFAULT_PORT), role="WebHDFS", proxied_as=scheme)
+        return cls(gateway, location.base, server)
+
+    def servers(self) -> Sequence[Server]:
+        """See `FileSystem.servers`."""
+        return (self._server,)
+
+    def probe(self, path: str) -> None:
+        """See `FileSystem.probe`."""
+        try:
+            super().probe(path)
+        except (ValueError, KeyError) as error:
+            raise StoreFailed(self._url(path), f"no JSON: {type(error).__name__}") from error
 
     def info(self, path: str) -> Entry:
         """See `FileSystem.info`."""

@@ -8,7 +8,7 @@ from hopyard.cluster.backend import Backend
 from hopyard.cluster.inline import InlineBackend
 from hopyard.cluster.processes import ProcessesBackend
 from hopyard.errors import NoActiveSpark, UnknownBackend
-from hopyard.session import active_spark
+from hopyard.session.active import active_spark, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -34,6 +34,7 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
 
 
 def _spark_backend(spark: SparkSession | SparkContext | None) -> Backend:
+    require_pyspark("a run without backend='processes'")
     if spark is None:
         raise NoActiveSpark
     from pyspark.sql import SparkSession

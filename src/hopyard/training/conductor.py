@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.cluster.backend import Backend, Group, GroupEnd, GroupOptions
+from hopyard.cluster.execution import Report
 from hopyard.cluster.node import Companion, NodeTask, driver_search_path
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import failure
-from hopyard.errors import BackendFailed, HopyardError, NodeFailed, RunStopped
+from hopyard.cluster.rescue import rescue
+from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
 from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
@@ -116,6 +118,7 @@ class Conductor:
 
         Raises:
             NodeFailed: A node failed, and there was no restart left.
+            EndNotRecorded: All nodes returned, and the store did not take it.
             RunStopped: `stop` was called.
             HopyardError: Whatever else ended the run.
         """
@@ -125,7 +128,7 @@ class Conductor:
             failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
             if failed is None:
                 values = tuple(outcome.result() for outcome in end.outcomes)
-                self._run.finish(RunState.FINISHED, value=_printed(values[0])[:LONGEST_VALUE])
+                self._record_end(_printed(values[0]), end.outcomes[0].value)
                 return values
             if not self._may_restart(failed):
                 raise failed
@@ -133,6 +136,13 @@ class Conductor:
             LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
             self._run.restarted(attempt, _first_line(failed))
             self._playing = self._start(attempt)
+
+    def _record_end(self, printed: str, value: bytes | None) -> None:
+        try:
+            self._run.finish(RunState.FINISHED, value=printed[:LONGEST_VALUE])
+        except OSError as error:
+            rescued = rescue(None, Report(value=value, printed=printed))
+            raise EndNotRecorded(str(self._run.id), str(error), rescued) from error
 
     def stop(self, reason: str) -> None:
         """Asks for the end; `run` raises once the nodes are gone."""

@@ -13,6 +13,7 @@ from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.sources import Source, source_of
 from hopyard.feed.validation import split
+from hopyard.session.active import require_pyspark
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -95,6 +96,7 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
+        require_pyspark("train()")
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
@@ -117,6 +119,7 @@ class Feeding:
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
+        require_pyspark("inference()")
         source = source_of(data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:

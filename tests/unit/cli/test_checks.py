@@ -1,22 +1,29 @@
 from __future__ import annotations
 
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hopyard.cli import checks
-from hopyard.cli.checks import Finding, Package, Verdict
+from hopyard.cli.finding import Finding, Verdict
 from hopyard.store import Project
 
 pytestmark = pytest.mark.unit
 
 
-def test_an_old_python_is_a_problem() -> None:
-    finding = checks.check_python((3, 9, 2))
+@pytest.mark.parametrize("version", [(3, 9, 2), (3, 10, 14), (3, 14, 0)])
+def test_a_python_that_is_not_supported_is_a_problem(version: tuple[int, int, int]) -> None:
+    finding = checks.check_python(version)
     assert finding.verdict is Verdict.PROBLEM
-    assert "3.11" in finding.text
+    assert finding.text == f"{'.'.join(map(str, version))} is not supported: use 3.11 to 3.13"
+
+
+@pytest.mark.parametrize("version", [(3, 11, 0), (3, 12, 9), (3, 13, 7)])
+def test_a_python_that_is_supported_is_fine(version: tuple[int, int, int]) -> None:
+    assert checks.check_python(version).verdict is Verdict.OK
 
 
 def test_no_java_is_a_problem_that_says_what_to_install(tmp_path: Path) -> None:
@@ -47,19 +54,6 @@ def test_an_old_java_is_a_problem(tmp_path: Path) -> None:
 def test_a_java_that_fails_is_a_problem(tmp_path: Path) -> None:
     fake_java(tmp_path, "no version here", code=1)
     assert checks.check_java({"JAVA_HOME": str(tmp_path)}).verdict is Verdict.PROBLEM
-
-
-def test_an_installed_package_shows_its_version() -> None:
-    (finding,) = checks.check_packages((Package(name="pytest", distributions=("pytest",), install="pytest"),))
-    assert finding == Finding(subject="pytest", verdict=Verdict.OK, text=pytest.__version__)
-
-
-@pytest.mark.parametrize(("required", "verdict"), [(True, Verdict.PROBLEM), (False, Verdict.ABSENT)])
-def test_a_missing_package_says_how_to_install_it(required: bool, verdict: Verdict) -> None:
-    package = Package(name="Foo", distributions=("no-such-foo",), install="foo", required=required)
-    (finding,) = checks.check_packages((package,))
-    assert finding.verdict is verdict
-    assert finding.text == "not installed: pip install foo"
 
 
 def test_a_writable_project_is_fine_and_no_probe_stays(tmp_path: Path) -> None:
@@ -97,8 +91,33 @@ def test_this_machine_is_fit_for_tests(check: object) -> None:
 def test_an_examination_looks_at_everything(tmp_path: Path) -> None:
     findings: Iterator[Finding] = checks.examine(lambda: Project.open(str(tmp_path), "p"))
     subjects = [finding.subject for finding in findings]
-    for expected in ("Python", "Java", "pyspark", "TensorFlow", "loopback", "address", "project", "scratch"):
+    for expected in (
+        "Python",
+        "Java",
+        "pyspark",
+        "search",
+        "JAX",
+        "hops",
+        "loopback",
+        "address",
+        "project",
+        "scratch",
+    ):
         assert expected in subjects
+
+
+def test_what_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checks, "PATIENCE_SECONDS", 0.2)
+    is_over = threading.Event()
+
+    def open_slowly() -> Project:
+        is_over.wait()
+        return Project.open(str(tmp_path), "p")
+
+    found = {finding.subject: finding for finding in checks.examine(open_slowly)}
+    is_over.set()
+    assert found["project"].verdict is Verdict.PROBLEM
+    assert found["project"].text.startswith("no answer within 0.2 s: ")
 
 
 def fake_java(home: Path, answer: str, code: int = 0) -> Path:

@@ -125,4 +125,4 @@ def raise_unprintable() -> None:
 def test_an_error_that_cannot_be_printed_is_told_by_its_name() -> None:
     failure = execute(cloudpickle.dumps(raise_unprintable)).failure
     assert failure is not None
-    assert failure.message.startswith("Unprintable, whose text cannot be had")
+    assert failure.message.startswith("Unprintable, whose message could not be printed")

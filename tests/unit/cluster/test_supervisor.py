@@ -22,7 +22,7 @@ from hopyard.cluster.plan import Plan
 from hopyard.cluster.ports import hold_port
 from hopyard.cluster.rendezvous import Patience, Rendezvous
 from hopyard.cluster.supervisor import Supervisor
-from hopyard.errors import DriverOutOfReach, RemoteError
+from hopyard.errors import DriverOutOfReach, RemoteError, RootUnusable
 from hopyard.tracking import NodeState, RunId, RunReader
 
 pytestmark = pytest.mark.unit
@@ -71,6 +71,17 @@ def test_a_failure_of_the_supervisor_itself_is_an_outcome_with_its_cause() -> No
     assert outcome.record.message.startswith("its supervisor could not go on (InvalidName: 'not:possible'")
     assert "check_name" in (outcome.record.traceback or "")
     assert run.status()[0].phase is Phase.FAILED
+
+
+def test_a_store_that_a_node_cannot_reach_is_told_as_the_driver_tells_it(tmp_path: Path) -> None:
+    root = tmp_path / "file"
+    root.write_text("")
+    unusable = Project.open(str(root), "p")
+    outcome = Supervisor(replace(task(print), project=unusable), driver()).run()
+    with pytest.raises(RootUnusable) as caught:
+        unusable.reach()
+    assert outcome.record.message == str(caught.value)
+    assert outcome.record.traceback == ""
 
 
 def test_a_node_that_gets_no_port_tells_it_although_it_never_arrived() -> None:

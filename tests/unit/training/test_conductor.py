@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pickle
+import re
+import shutil
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.outcome import Outcome
 from hopyard.errors import (
     BackendFailed,
+    EndNotRecorded,
     HopyardError,
     NodeFailed,
     NodesMissing,
@@ -146,6 +150,18 @@ def test_a_value_that_can_not_be_printed_does_not_make_the_run_fail() -> None:
     run = Run(ScriptedBackend(GroupEnd(outcomes=(value,))))
     assert isinstance(run.carry_out()[0], Unprintable)
     assert run.record.value == "an Unprintable that cannot be printed (not printable)"
+
+
+def test_a_value_is_put_aside_if_the_end_of_the_run_cannot_be_recorded() -> None:
+    run = Run(ScriptedBackend(good(2)), nodes=2)
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    with pytest.raises(EndNotRecorded, match="ended well, but that could not be recorded") as caught:
+        run.carry_out()
+    rescued = Path(re.findall(r"the returned value 0 is on \S+ in (\S+)", str(caught.value))[0])
+    assert pickle.loads(rescued.read_bytes()) == 0
+    shutil.rmtree(rescued.parent)
 
 
 # --- restarts --------------------------------------------------------------------------------------
