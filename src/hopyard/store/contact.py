@@ -16,7 +16,7 @@ from hopyard.errors import NotAFolder, RootUnusable, StoreFailed, StoreUnreachab
 from hopyard.store.diagnosis import Diagnosis, diagnose
 from hopyard.store.filesystem import FileSystem, Server
 
-SECONDS = 8.0
+SECONDS = 7.0
 # A store that answers does so within this time, as a rule; nobody looks for reasons before.
 _PROMPT_SECONDS = 0.5
 _DIAGNOSIS_SECONDS = 3.0

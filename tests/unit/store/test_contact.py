@@ -65,7 +65,7 @@ def test_server_that_cannot_be_used_is_named_soon_with_its_port(kind: str, place
 )
 def test_web_server_is_no_store(kind: str, words: str) -> None:
     with servers.web() as address:
-        assert f"{address} {words}" in contact(kind, address)
+        assert f"{address} {words}" in contact(kind, address, seconds=5)
 
 
 @pytest.mark.parametrize(
