@@ -1418,6 +1418,33 @@ class NotOffered(HopyardError, NotImplementedError):
         return f"{self.feature} is not offered: {self.reason}."
 
 
+class ModuleNotOffered(HopyardError, ImportError):
+    """A module that an old library had and its facade has not."""
+
+    def __init__(self, module: str, instead: str) -> None:
+        super().__init__(module, instead)
+        self.module = module
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return f"There is no {self.module} in Hopyard yet. Instead, {self.instead}."
+
+
+class BadReservationAddress(HopyardError, PermissionError):
+    """The address of a driver that is to end its stream is not the one that it wrote to its log."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(address, reason)
+        self.address = address
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"The address {self.address} cannot be used: {self.reason}. Copy it from the driver's log, from the line "
+            "'listening for reservations at', with all that stands before the @."
+        )
+
+
 class NoExecutorId(HopyardError, FileNotFoundError):
     """The working folder of this process does not say which executor it is."""
 

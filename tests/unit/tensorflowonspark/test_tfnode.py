@@ -64,6 +64,25 @@ def test_a_relative_path_in_another_file_system_is_taken_from_its_root_and_told(
     assert "s3a://bucket" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("root", "folder"),
+    [
+        ("/data", "file:///data/Projects/demo"),
+        ("hdfs://nn:8020/yard", "hdfs://nn:8020/yard/Projects/demo"),
+        ("s3://bucket", "s3://bucket/Projects/demo"),
+    ],
+)
+@pytest.mark.parametrize("rest", ["", "/", "/Resources/mnist/part-*", "/Logs/at 10:00/"])
+def test_a_path_of_a_project_is_where_projects_are(
+    monkeypatch: pytest.MonkeyPatch, root: str, folder: str, rest: str
+) -> None:
+    monkeypatch.setenv("HOPYARD_ROOT", root)
+    monkeypatch.setenv("HOPYARD_PROJECT", "own")
+    ctx = TFNodeContext(defaultFS="hdfs://other:8020")
+    assert TFNode.hdfs_path(ctx, f"/Projects/demo{rest}") == f"{folder}{rest}"
+    assert TFNode.hdfs_path(ctx, "/Projects") == "hdfs://other:8020/Projects"
+
+
 def test_functions_that_moved_to_the_feed_say_so() -> None:
     with pytest.raises(NotOffered, match=r"ctx\.get_data_feed\(\)\.next_batch\(batch_size\)"):
         TFNode.next_batch(None, 100)

@@ -7,13 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from hopyard.cluster.node_status import NodeStatus, Phase
+from hopyard.cluster.driver_wire import driver_address
+from hopyard.cluster.node_status import Phase
 from hopyard.errors import BadArguments, NoProgress, NotFed, NotOffered, NotStarted, StillRunning
 from hopyard.training.cluster import Cluster
+from tensorflowonspark.cluster_info import cluster_info
 from tensorflowonspark.feed_data import as_rdd, drain, epochs, is_stream
 from tensorflowonspark.map_call import MapCall, bound
 from tensorflowonspark.node_manager import unknown
+from tensorflowonspark.notice import tell, tell_where
 from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Later, Order
+from tensorflowonspark.reservation import Server
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings
 
@@ -36,14 +40,14 @@ class TFCluster:
         sc: The Spark context.
         input_mode: Who reads the data, an `InputMode`.
         queues: Names of the feed's queues.
-        server: Always None: there is no reservation server of its own.
+        server: Listens for the order to end a stream, once one is fed; None before.
     """
 
     def __init__(self, sc: SparkContext, order: Order, around: Surroundings) -> None:
         self.sc = sc
         self.input_mode = order.input_mode
         self.queues = list(order.queues)
-        self.server = None
+        self.server: Server | None = None
         self._order = order
         self._around = around
         self._run: Cluster | None = None
@@ -76,6 +80,7 @@ class TFCluster:
             kind=KIND,
             spark=self.sc,
         ).start()
+        tell_where(self._run)
         self._run.ready()
         return self
 
@@ -84,7 +89,8 @@ class TFCluster:
         """The nodes as dictionaries, by executor_id; ``addr`` and ``authkey`` are None, as nobody needs them."""
         if self._run is None:
             return []
-        return sorted(map(self._info, self._run.nodes()), key=lambda info: int(info["executor_id"]))
+        listed = (cluster_info(node, self._order.roles) for node in self._run.nodes())
+        return sorted(listed, key=lambda info: int(info["executor_id"]))
 
     @property
     def cluster_meta(self) -> dict[str, Any]:
@@ -95,7 +101,7 @@ class TFCluster:
             "num_executors": self._order.roles.num_executors,
             "default_fs": self._around.default_fs,
             "working_dir": self._around.working_dir,
-            "server_addr": None,
+            "server_addr": None if self.server is None else self.server.address,
             "release_port": self._order.release_port,
         }
 
@@ -133,6 +139,7 @@ class TFCluster:
         self._check_feed("train", qname)
         if is_stream(dataRDD):
             self._started.train(dataRDD, feed_timeout=feed_timeout)
+            self._listen()
         else:
             self._started.train(as_rdd(dataRDD), epochs(num_epochs), feed_timeout=feed_timeout)
 
@@ -161,7 +168,8 @@ class TFCluster:
         It may be called from any thread, and again. The Spark context goes on.
 
         Args:
-            ssc: The streaming context whose rows were fed; it is waited for, and stopped once no node takes rows.
+            ssc: The streaming context whose rows were fed; it is waited for, and stopped once no node takes rows or
+                a `reservation.Client` asks for it.
             grace_secs: Seconds that the evaluator has to end by itself once the others are done. What a node does
                 after its training loop is waited for anyway.
             timeout: Seconds without a word or a metric from any node that trains, after which the nodes are
@@ -171,16 +179,13 @@ class TFCluster:
             NodeFailed: A node failed; the error has its traceback and last lines of output.
             NoProgress: The nodes were silent for longer than `timeout`.
         """
-        if ssc is not None:
-            drain(ssc, self._is_wanted)
-        left = timeout if timeout > 0 else None
-        while True:
-            try:
-                self._started.shutdown(left, grace_seconds=max(0.0, grace_secs))
-            except StillRunning:
-                left = timeout - self._check_progress(timeout)
-            else:
-                return
+        try:
+            if ssc is not None:
+                drain(ssc, self._is_wanted)
+            self._end(grace_secs, timeout)
+        finally:
+            if self.server is not None:
+                self.server.stop()
 
     def tensorboard_url(self) -> str | None:
         """Returns where TensorBoard answers, once it does; None if there is none."""
@@ -203,8 +208,30 @@ class TFCluster:
             reason = f"the cluster is fed by {self._source!r}, and has one feed; start another cluster for it"
             raise NotOffered(f"{call}(qname={qname!r})", reason)
 
+    def _end(self, grace_secs: float, timeout: float) -> None:
+        left = timeout if timeout > 0 else None
+        while True:
+            try:
+                self._started.shutdown(left, grace_seconds=max(0.0, grace_secs))
+            except StillRunning:
+                left = timeout - self._check_progress(timeout)
+            else:
+                return
+
+    def _listen(self) -> None:
+        """Lets other processes end the stream, and tells where."""
+        if self.server is None:
+            self.server = Server(lambda: self.cluster_info)
+        own = self._around.server_host or driver_address(
+            self.sc.getConf().get("spark.driver.host", "localhost")
+        )
+        host, port = self.server.start(own, self._around.server_ports)
+        tell("listening for reservations at %s %d", host, port)
+
     def _is_wanted(self) -> bool:
-        """Whether a node is left that could be fed."""
+        """Whether a node is left that could be fed, and nobody has asked for the end."""
+        if self.server is not None and self.server.done:
+            return False
         trainers = self._order.roles.plan().leaders
         return any(node.rank in trainers and node.phase is Phase.RUNNING for node in self._started.nodes())
 
@@ -213,23 +240,6 @@ class TFCluster:
         if self._run is None:
             raise NotStarted("map_fun")
         return self._run
-
-    def _info(self, node: NodeStatus) -> dict[str, Any]:
-        roles = self._order.roles
-        task = roles.plan().nodes[node.rank]
-        host, _, port = node.address.rpartition(":")
-        url = node.notes.get("tensorboard", "")
-        return {
-            "executor_id": roles.executor_id(node.role, task.task_index),
-            "host": host,
-            "job_name": roles.job_name(node.role),
-            "task_index": task.task_index,
-            "port": int(port or 0),
-            "tb_pid": 0,
-            "tb_port": int(url.rstrip("/").rpartition(":")[2] or 0),
-            "addr": None,
-            "authkey": None,
-        }
 
     def _check_progress(self, seconds: float) -> float:
         """Returns for how long nothing was heard of any node that trains; ends the run if that is too long."""

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hopyard.errors import BadArguments, NotOffered, TooFewGpus
+from hopyard.store import Project
+from hopyard.store.layout import PROJECTS
 from tensorflowonspark.data_feed import DataFeed
 from tensorflowonspark.exports import destination
 from tensorflowonspark.framework import tensorflow
@@ -30,14 +32,16 @@ __all__ = [
 
 LOG = logging.getLogger(__name__)
 
+_IN_PROJECT = re.compile(rf"/{PROJECTS}/(?P<name>[^/]+)(?P<rest>(/.*)?)", re.DOTALL)
 _HAS_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
 def hdfs_path(ctx: TFNodeContext, path: str) -> str:
     """Returns a path with the scheme of its file system.
 
-    A path with a scheme is returned as it is. One from the root is in the default file system. A relative
-    one is in the home folder of the user on HDFS, and in the driver's working folder on local disks.
+    A path with a scheme is returned as it is. ``/Projects/<name>/…`` is in the project of that name, beside the
+    current one. Any other path from the root is in the default file system. A relative one is in the home folder
+    of the user on HDFS, and in the driver's working folder on local disks.
 
     Args:
         ctx: The context of the node, of which ``defaultFS`` and ``working_dir`` are used.
@@ -45,6 +49,10 @@ def hdfs_path(ctx: TFNodeContext, path: str) -> str:
     """
     if _HAS_SCHEME.match(path):
         return path
+    if in_project := _IN_PROJECT.fullmatch(path):
+        project = Project.open(name=in_project["name"])
+        scheme = "file://" if project.local_path() else ""
+        return f"{scheme}{project.path.rstrip('/')}{in_project['rest']}"
     files = ctx.defaultFS if ctx.defaultFS.endswith("://") else ctx.defaultFS.removesuffix("/")
     if path.startswith("/"):
         return f"{files}{path}"

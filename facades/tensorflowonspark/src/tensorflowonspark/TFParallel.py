@@ -14,6 +14,7 @@ from hopyard.errors import NotEnoughSlots
 from hopyard.training.cluster import Cluster
 from hopyard.training.options import TrainSpec
 from tensorflowonspark.map_call import LoneCall, bound
+from tensorflowonspark.notice import tell_where
 from tensorflowonspark.order import devices
 from tensorflowonspark.surroundings import Surroundings
 
@@ -64,6 +65,7 @@ def run(
         )
         lone = LoneCall(call=call, default_fs=around.default_fs, first=first, num_workers=num_executors)
         with Cluster(lone, spec=spec, kind=KIND, spark=sc) as cluster:
+            tell_where(cluster)
             cluster.wait()
 
 

@@ -47,10 +47,10 @@ def drain(ssc: Any, is_wanted: Callable[[], bool]) -> None:
 
     Args:
         ssc: Its ``StreamingContext``.
-        is_wanted: Whether a node is left that could be fed.
+        is_wanted: Whether a node is left that could be fed, and nobody has asked for the end.
     """
     while not ssc.awaitTerminationOrTimeout(LOOK_SECONDS):
         if not is_wanted():
-            LOG.info("no node takes rows any more: the stream is stopped")
+            LOG.info("no more rows are wanted: the stream is stopped")
             ssc.stop(stopSparkContext=False, stopGraceFully=True)
             return
