@@ -465,7 +465,7 @@ class SupervisorNotStarted(HopyardError, RuntimeError):
 
 
 class NotEnoughSlots(HopyardError, RuntimeError):
-    """Spark can never run all nodes of a plan at the same time."""
+    """Spark cannot run all nodes of a plan at the same time, or its executors did not come in time."""
 
     def __init__(self, needed: int, slots: str, found: int, spark: str, remedy: str) -> None:
         super().__init__(needed, slots, found, spark, remedy)
