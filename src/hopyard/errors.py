@@ -242,14 +242,18 @@ class DamagedFacade(HopyardError, ImportError):
 
 
 class ForeignScratch(HopyardError, PermissionError):
-    """The folder for temporary files belongs to another user."""
+    """The place of the folder for temporary files is taken by something else."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self, path: str, wrong: str) -> None:
+        super().__init__(path, wrong)
         self.path = path
+        self.wrong = wrong
 
     def __str__(self) -> str:
-        return f"{self.path} belongs to another user; set TMPDIR to a folder of your own."
+        return (
+            f"{self.path} {self.wrong}; Hopyard keeps temporary files there. Remove it, or set TMPDIR to another "
+            "folder of your own."
+        )
 
 
 # --- session ---------------------------------------------------------------------------------------
@@ -576,7 +580,7 @@ class SupervisorNotStarted(HopyardError, RuntimeError):
 
 
 class NotEnoughSlots(HopyardError, RuntimeError):
-    """Spark can never run all nodes of a plan at the same time."""
+    """Spark cannot run all nodes of a plan at the same time, or its executors did not come in time."""
 
     def __init__(self, needed: int, slots: str, found: int, spark: str, remedy: str) -> None:
         super().__init__(needed, slots, found, spark, remedy)

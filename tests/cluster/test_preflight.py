@@ -25,7 +25,7 @@ PRELUDE = """
     from pyspark import BarrierTaskContext, InheritableThread, SparkConf, SparkContext, TaskContext
     from hopyard import local_spark
     from hopyard.cluster.capacity import arrived, settings_of, slots
-    from hopyard.cluster.preflight import Demand, preflight, uses_barrier
+    from hopyard.cluster.preflight import Demand, Room, uses_barrier
     from hopyard.cluster.profiles import profile_for
     from hopyard.errors import NotEnoughSlots
 
@@ -34,10 +34,11 @@ PRELUDE = """
     def tell(**found):
         print(json.dumps(found), flush=True)
 
-    def flight(context, *demands, **options):
+    def flight(context, *demands, seconds=60):
         started = time.monotonic()
         try:
-            preflight(context, [Demand(nodes=nodes, gpus=gpus) for nodes, gpus in demands], **options)
+            kinds = [Demand(nodes=nodes, gpus=gpus) for nodes, gpus in demands]
+            Room.of(context, kinds, seconds=seconds).wait()
             refused = None
         except NotEnoughSlots as error:
             refused = str(error)
@@ -220,22 +221,86 @@ def test_dynamic_allocation_starts_executors_for_each_kind_of_node(tmp_path: Pat
     assert "Barrier execution mode does not support dynamic resource allocation" in barrier["refusal"]
 
 
-def test_executors_of_a_standalone_cluster_are_awaited_for_some_seconds(tmp_path: Path) -> None:
-    program = """
-        conf = {
-            "spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.cores.max": "4",
-            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **QUICK,
-        }
-        context = SparkContext(conf=SparkConf().setMaster(sys.argv[1]).setAppName("x").setAll(conf.items()))
-        # an executor takes seconds to start: it is not there yet
-        tell(one=flight(context, (1, None), settle_seconds=60))
-        tell(two=flight(context, (2, None), settle_seconds=2), five=flight(context, (5, None)))
-        context.stop()
-    """
-    with StandaloneSpark(workers=1) as cluster:
-        one, more = told_by(tmp_path, program, cluster.url)
-    assert one["one"]["refused"] is None
-    assert "needs 2 slots, this Spark has 1 (1 executor x 1 core came within 2 s" in more["two"]["refused"]
-    assert 2 <= more["two"]["seconds"] < 4
-    assert "needs 5 slots, this Spark has 4 (spark.cores.max=4" in more["five"]["refused"]
-    assert more["five"]["seconds"] < 1
+NONE_YET = "waiting for executors: 0 of 1 slots are there (no executors)"
+ONE_YET = "waiting for executors: 1 of 2 slots are there (1 executor x 1 core)"
+LATE = """
+    import time
+    import hopyard
+    from hopyard.errors import NotEnoughSlots
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    conf = {
+        "spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.cores.max": "4",
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+    builder = SparkSession.builder.master(sys.argv[1])
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+
+    def count(ctx):
+        feed, rows = ctx.feed(), 0
+        while len(batch := feed.next_batch(100)):
+            rows += len(batch)
+        return rows
+
+    def refusal(**options):
+        started = time.monotonic()
+        try:
+            hopyard.launch(time.time, **options)
+        except NotEnoughSlots as error:
+            return {"refused": str(error), "seconds": time.monotonic() - started}
+
+    study = hopyard.search(lambda x: x, {"x": hopyard.Range(0.0, 1.0)}, trials=2)
+    tell(trials=[trial.state.name for trial in study.trials])
+    with hopyard.Cluster(count, nodes=2, feed=True, start_timeout=120) as cluster:
+        cluster.train(spark.range(1000))
+        result = cluster.wait()
+    tell(rows=sum(result.values))
+    tell(three=refusal(nodes=3, start_timeout=2), five=refusal(nodes=5))
+    spark.stop()
+"""
+
+
+def test_executors_that_come_late_are_waited_for_as_long_as_the_caller_allows(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(LATE))
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    workers: list[object] = []
+    with (
+        StandaloneSpark(workers=0) as cluster,
+        (tmp_path / "told").open("w+") as told,
+        subprocess.Popen(
+            [sys.executable, str(script), cluster.url],
+            cwd=tmp_path,
+            env=environ,
+            stdout=told,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as driver,
+    ):
+        assert driver.stderr is not None
+        said: list[str] = []
+        try:
+            for line in driver.stderr:
+                said.append(line)
+                # of the first it is told twice: then it is later than the 8 s of old
+                is_late = sum(NONE_YET in each for each in said) == 2 if not workers else ONE_YET in line
+                if is_late and len(workers) < 2:
+                    workers.append(cluster.add_worker("127.0.0.1"))
+        finally:
+            driver.kill()
+        told.seek(0)
+        found = [json.loads(line) for line in told]
+    assert len(found) == 3, "".join(said)
+    study, fed, refusals = found
+    assert study["trials"] == ["FINISHED", "FINISHED"]
+    assert fed["rows"] == 1000
+    three, five = refusals["three"], refusals["five"]
+    assert "needs 3 slots, this Spark has 2 (2 executors x 1 core came within 2 s" in three["refused"]
+    assert "spark.cores.max" not in three["refused"]
+    assert 2 <= three["seconds"] < 8
+    assert "needs 5 slots, this Spark has 4 (spark.cores.max=4" in five["refused"]
+    assert five["seconds"] < 2

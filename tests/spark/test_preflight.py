@@ -14,8 +14,9 @@ from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
 from hopyard.cluster.capacity import Executors, arrived, running_tasks, settings_of, slots
-from hopyard.cluster.preflight import Demand, preflight, uses_barrier
+from hopyard.cluster.preflight import Demand, Room, slots_at_once, uses_barrier
 from hopyard.cluster.profiles import profile_for
+from hopyard.cluster.spark_action import active_tasks
 from hopyard.errors import NotEnoughSlots
 
 pytestmark = pytest.mark.spark
@@ -68,31 +69,57 @@ def test_settings_are_those_of_the_application(context: SparkContext) -> None:
 
 
 def test_a_plan_that_fits_passes_in_no_time(context: SparkContext) -> None:
-    preflight(context, [Demand(nodes=2)])
+    Room.of(context, [Demand(nodes=2)], seconds=60).wait()
     started = time.monotonic()
-    preflight(context, [Demand(nodes=1, gpus=1), Demand(nodes=1, gpus=0)])
+    Room.of(context, [Demand(nodes=1, gpus=1), Demand(nodes=1, gpus=0)], seconds=60).wait()
     assert time.monotonic() - started < 1
 
 
 def test_a_plan_that_can_never_fit_is_refused_in_no_time(context: SparkContext) -> None:
     started = time.monotonic()
     with pytest.raises(NotEnoughSlots, match=r"needs 3 slots, this Spark has 2 \(2 executors x 1 core,"):
-        preflight(context, [Demand(nodes=3)])
+        Room.of(context, [Demand(nodes=3)], seconds=60)
     assert time.monotonic() - started < 2
+
+
+def told(context: SparkContext, caplog: pytest.LogCaptureFixture, own_tasks: int = 0) -> list[str]:
+    """Returns what is said of a plan with two nodes that has waited for some seconds."""
+    room = Room.of(context, [Demand(nodes=2)], seconds=60, own_tasks=lambda: own_tasks)
+    room._began -= 7.0
+    with caplog.at_level(logging.WARNING):
+        room.tell()
+    return caplog.messages
 
 
 def test_slots_that_are_busy_are_told(
     context: SparkContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with busy_slot(context, tmp_path / "go on"), caplog.at_level(logging.WARNING):
-        preflight(context, [Demand(nodes=2)])
-    assert "the plan needs 2 slots, and other tasks of this application hold 1 of 2" in caplog.text
+    with busy_slot(context, tmp_path / "go on"):
+        (message,) = told(context, caplog)
+    assert message.startswith(
+        "waiting for slots: the plan needs 2, and other tasks of this application hold 1 of 2, 7 s of 60 s"
+    )
+
+
+def test_a_plan_does_not_complain_of_its_own_tasks(
+    context: SparkContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    context.setJobGroup("own", "tasks of the plan")
+    try:
+        with busy_slot(context, tmp_path / "go on"):
+            assert active_tasks(context, "own") == 1
+            assert told(context, caplog, own_tasks=1) == []
+    finally:
+        context._jsc.clearJobGroup()
+    assert active_tasks(context, "own") == 0
 
 
 def test_free_slots_are_no_news(context: SparkContext, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        preflight(context, [Demand(nodes=1)])
-    assert caplog.text == ""
+    assert told(context, caplog) == []
+
+
+def test_slots_of_an_application_are_those_of_all_its_executors(context: SparkContext) -> None:
+    assert slots_at_once(context) == 2
 
 
 def test_a_fixed_number_of_executors_allows_barrier_stages(context: SparkContext) -> None:

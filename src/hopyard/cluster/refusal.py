@@ -13,18 +13,31 @@ from hopyard.errors import NotEnoughSlots
 def too_few_allowed(needs: Needs, lacking: Shortage, coming: Forecast) -> NotEnoughSlots:
     """Returns the error for a plan that the settings leave no room for."""
     settings = needs.settings
+    spark = listed(coming.most or ())
     if settings.kind is Master.LOCAL:
-        return _refusal(needs, lacking, f"master {settings.master}")
-    if settings.kind is Master.STANDALONE and settings.executor_cores is None:
-        return _refusal(needs, lacking, f"spark.cores.max={settings.cores_max}")
-    return _refusal(needs, lacking, listed(coming.most or ()))
+        spark = f"master {settings.master}"
+    elif settings.kind is Master.STANDALONE and settings.executor_cores is None:
+        spark = f"spark.cores.max={settings.cores_max}"
+    return _refusal(needs, lacking, spark, list(_remedies(settings, lacking)))
 
 
 def too_few_came(
-    needs: Needs, lacking: Shortage, executors: Sequence[Executors], seconds: float
+    needs: Needs, lacking: Shortage, executors: Sequence[Executors], seconds: float, setting: str
 ) -> NotEnoughSlots:
-    """Returns the error for a plan whose executors did not come in time."""
-    return _refusal(needs, lacking, f"{listed(executors)} came within {seconds:g} s")
+    """Returns the error for a plan whose executors did not come in time.
+
+    Args:
+        needs: What the plan asks for.
+        lacking: What of it is missing.
+        executors: Those that came.
+        seconds: The time that they had.
+        setting: What the caller can raise to wait longer; empty if nothing.
+    """
+    settings = needs.settings
+    remedies = [*_gpu_remedies(settings, lacking), *_whom_to_ask(settings), *_cpu_remedies(settings)]
+    if setting:
+        remedies.append(f"raise {setting} (now {seconds:g} s)")
+    return _refusal(needs, lacking, f"{listed(executors)} came within {seconds:g} s", remedies)
 
 
 def listed(executors: Sequence[Executors]) -> str:
@@ -32,14 +45,13 @@ def listed(executors: Sequence[Executors]) -> str:
     return " + ".join(map(str, executors)) or "no executors"
 
 
-def _refusal(needs: Needs, lacking: Shortage, spark: str) -> NotEnoughSlots:
-    settings = needs.settings
+def _refusal(needs: Needs, lacking: Shortage, spark: str, remedies: Sequence[str]) -> NotEnoughSlots:
     return NotEnoughSlots(
         lacking.needed,
         _slots(needs, lacking),
         lacking.found,
-        f"{spark}, spark.task.cpus={settings.task_cpus}",
-        ", or ".join(_remedies(settings, lacking)),
+        f"{spark}, spark.task.cpus={needs.settings.task_cpus}",
+        ", or ".join(remedies),
     )
 
 
@@ -58,14 +70,33 @@ def _remedies(settings: SparkSettings, lacking: Shortage) -> Iterator[str]:
             "never start them, while nodes find the GPUs of this machine without it"
         )
         return
+    yield from _gpu_remedies(settings, lacking)
+    yield from _more_executors(settings)
+    yield from _cpu_remedies(settings)
+
+
+def _gpu_remedies(settings: SparkSettings, lacking: Shortage) -> Iterator[str]:
     if lacking.gpus:
         yield (
             "give each a smaller part of a GPU (gpus_per_node, gpu_fraction), or raise "
             f"spark.executor.resource.gpu.amount (now {settings.executor_gpus})"
         )
-    yield from _more_executors(settings)
+
+
+def _cpu_remedies(settings: SparkSettings) -> Iterator[str]:
     if settings.task_cpus > 1:
         yield f"lower spark.task.cpus (now {settings.task_cpus})"
+
+
+def _whom_to_ask(settings: SparkSettings) -> Iterator[str]:
+    """Yields what to do where the settings allow enough executors, and they have not come."""
+    if settings.kind is Master.LOCAL_CLUSTER:
+        yield "see in Spark's log why its executors do not start"
+        return
+    if settings.kind is not Master.MANAGED:
+        yield "start more workers"
+    yield "free the cores and memory that other applications hold"
+    yield "lower spark.executor.memory or spark.executor.cores if no worker has that much"
 
 
 def _more_executors(settings: SparkSettings) -> Iterator[str]:
@@ -73,16 +104,20 @@ def _more_executors(settings: SparkSettings) -> Iterator[str]:
         yield "take a master with more threads, local[n]"
     elif settings.kind is Master.LOCAL_CLUSTER:
         yield "start Spark with more: hopyard.local_spark(executors=..., cores=...)"
-    elif settings.kind is not Master.MANAGED and not settings.dynamic:
-        yield "start more workers, or free the cores and memory that other applications hold"
     if settings.kind is Master.MANAGED and not settings.dynamic:
         yield f"raise spark.executor.instances (now {settings.instances})"
     if settings.dynamic and settings.max_executors is not None:
         yield f"raise spark.dynamicAllocation.maxExecutors (now {settings.max_executors})"
-    if settings.kind in (Master.LOCAL_CLUSTER, Master.STANDALONE) and settings.cores_max is not None:
+    if settings.cores_max is not None and _limits_cores(settings, settings.cores_max):
         yield f"raise spark.cores.max (now {settings.cores_max})"
     if settings.kind is Master.MANAGED:
         yield f"raise spark.executor.cores (now {settings.executor_cores})"
+
+
+def _limits_cores(settings: SparkSettings, cores_max: int) -> bool:
+    """Tells whether ``spark.cores.max`` keeps the application from cores that there would be."""
+    workers, cores = settings.workers
+    return settings.kind is Master.STANDALONE or cores_max < workers * cores
 
 
 def _gpus(number: float) -> str:

@@ -127,6 +127,11 @@ class Rendezvous:
         return self._map is not None
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether the nodes are told to end."""
+        return self._stop is not None
+
+    @property
     def present(self) -> int:
         """How many nodes have come and not ended."""
         return sum(member.is_here for member in self._members.values())

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from hopyard.cluster.attachment import detaches
 from hopyard.cluster.backend import GroupEnd, GroupOptions
@@ -22,11 +22,11 @@ from hopyard.cluster.lost import absent_outcome, lost_outcome, undelivered_outco
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import Outcome
-from hopyard.cluster.preflight import Demand, preflight, uses_barrier
+from hopyard.cluster.preflight import Demand, Room, uses_barrier
 from hopyard.cluster.processes import supervise
 from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.rendezvous import Rendezvous
-from hopyard.cluster.spark_action import is_cancelled, lost_tasks
+from hopyard.cluster.spark_action import active_tasks, is_cancelled, is_stopped, lost_tasks
 from hopyard.cluster.spark_job import SparkJob
 from hopyard.errors import BackendFailed
 from hopyard.tracking import NodeOutcome, NodeState
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.resource import ResourceProfile
 
-SETTLE_SECONDS = 8.0
 TICK_SECONDS = 0.5
 NODES_SECONDS = 15.0
 LEASE_MARGIN_SECONDS = 2.0
@@ -58,6 +57,37 @@ class Stage:
     tasks: tuple[NodeTask, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """The nodes that run on executors, by what their Spark tasks need of GPUs."""
+
+    tasks: dict[float | None, tuple[NodeTask, ...]]
+
+    @classmethod
+    def of(cls, tasks: Sequence[NodeTask]) -> Self:
+        """Returns the shares of these nodes."""
+        shares: dict[float | None, tuple[NodeTask, ...]] = {}
+        for task in tasks:
+            gpus = gpu_share(task.devices)
+            shares[gpus] = (*shares.get(gpus, ()), task)
+        return cls(tasks=shares)
+
+    @property
+    def demands(self) -> list[Demand]:
+        """What they ask of Spark."""
+        return [Demand(nodes=len(some), gpus=gpus) for gpus, some in self.tasks.items()]
+
+    def stages(self, context: SparkContext) -> list[Stage]:
+        """Returns the stages in which they run."""
+        stages: dict[int | None, Stage] = {}
+        for gpus, some in self.tasks.items():
+            profile = profile_for(context, gpus)
+            key = None if profile is None else profile.id
+            before = stages.get(key, Stage(profile=profile))
+            stages[key] = replace(before, tasks=(*before.tasks, *some))
+        return list(stages.values())
+
+
 class SparkBackend:
     """Runs nodes as tasks of Spark jobs."""
 
@@ -72,58 +102,49 @@ class SparkBackend:
         return str(self._context.applicationId)
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> SparkGroup:
-        """Starts one Spark task per node.
+        """Starts one Spark task per node, as soon as there are executors for all.
 
         Raises:
-            NotEnoughSlots: This Spark has no room for so many nodes.
+            NotEnoughSlots: This Spark will never have room for so many nodes.
         """
-        remote = [task for task in tasks if task.node.trains or not options.on_driver]
-        shares: dict[float | None, list[NodeTask]] = {}
-        for task in remote:
-            shares.setdefault(gpu_share(task.devices), []).append(task)
-        demands = [Demand(nodes=len(some), gpus=gpus) for gpus, some in shares.items()]
-        # after a restart the executor that was lost may still be on its way back
-        settle = SETTLE_SECONDS if tasks[0].attempt == 0 else options.patience.start
-        preflight(self._context, demands, settle_seconds=settle)
-        options = replace(options, detach=options.detach and detaches(self._context, demands))
-        stages: dict[int | None, Stage] = {}
-        for gpus, some in shares.items():
-            profile = profile_for(self._context, gpus)
-            key = None if profile is None else profile.id
-            before = stages.get(key, Stage(profile=profile))
-            stages[key] = replace(before, tasks=(*before.tasks, *some))
-        return SparkGroup(self._context, tasks, list(stages.values()), options)
+        return SparkGroup(self._context, tasks, options)
 
 
 class SparkGroup:
     """Spark jobs, the coordinator that their nodes call, and nodes beside the driver, if any.
 
-    If nodes leave their tasks, the jobs end when all nodes have registered, and the group when all have brought
-    their outcomes. Otherwise the jobs last as long as the nodes. Whoever waits for the group drives it: `wait` looks at the clock and at Spark.
+    The jobs start when there is room for all nodes. If nodes leave their tasks, the jobs end when all nodes have
+    registered, and the group when all have brought their outcomes. Otherwise the jobs last as long as the nodes.
+    Whoever waits for the group drives it: `wait` looks at the clock and at Spark.
     """
 
-    def __init__(
-        self,
-        context: SparkContext,
-        tasks: Sequence[NodeTask],
-        stages: Sequence[Stage],
-        options: GroupOptions,
-    ) -> None:
+    def __init__(self, context: SparkContext, tasks: Sequence[NodeTask], options: GroupOptions) -> None:
         self._context = context
         self._tasks = {task.node.rank: task for task in tasks}
         self._options = options
+        self._shares = Shares.of([task for task in tasks if task.node.trains or not options.on_driver])
+        self._remote = {task.node.rank for some in self._shares.tasks.values() for task in some}
+        self._job_group = f"hopyard-{uuid.uuid4().hex}"
+        self._room = Room.of(
+            context,
+            self._shares.demands,
+            seconds=options.patience.start,
+            own_tasks=lambda: active_tasks(context, self._job_group),
+        )
         self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
         self._news = threading.Event()
         self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines, on_left=self._news.set)
-        self._job_group = f"hopyard-{uuid.uuid4().hex}"
         self._over_since: float | None = None
+        self._jobs: list[SparkJob] = []
         with ExitStack() as resources:
             driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
             address = options.address or driver_address(driver_host)
-            server = WireServer(CoordinatorService(self._coordinator), address=address, port=options.ports)
-            resources.enter_context(server)
-            self._jobs = [self._job(stage, server) for stage in stages]
-            self._remote = {task.node.rank for stage in stages for task in stage.tasks}
+            self._server = WireServer(
+                CoordinatorService(self._coordinator), address=address, port=options.ports
+            )
+            resources.enter_context(self._server)
+            if self._room.is_there():
+                self._start_jobs()
             beside = [task for rank, task in self._tasks.items() if rank not in self._remote]
             self._beside = supervise(beside, self._coordinator, address=address)
             self._resources = resources.pop_all()
@@ -161,11 +182,16 @@ class SparkGroup:
         """Returns how the nodes are doing, in rank order."""
         return self._coordinator.status()
 
-    def _job(self, stage: Stage, server: WireServer) -> SparkJob:
+    def _start_jobs(self) -> None:
+        detach = self._options.detach and detaches(self._context, self._shares.demands)
+        self._options = replace(self._options, detach=detach)
+        self._jobs = [self._job(stage) for stage in self._shares.stages(self._context)]
+
+    def _job(self, stage: Stage) -> SparkJob:
         return SparkJob(
             self._context,
             self._job_group,
-            [replace(task, coordinator=server.endpoint) for task in stage.tasks],
+            [replace(task, coordinator=self._server.endpoint) for task in stage.tasks],
             profile=stage.profile,
             barrier=uses_barrier(self._context),
             # so that a node which does not manage to leave is told of before start_timeout has run out
@@ -176,12 +202,16 @@ class SparkGroup:
     def _is_under_way(self) -> bool:
         """Looks at nodes and jobs; returns whether there is still something to wait for."""
         self._coordinator.tick()
+        if not self._jobs:
+            return self._is_worth_waiting()
         jobs_run = any(job.is_running for job in self._jobs)
         if jobs_run and self._coordinator.present and lost_tasks(self._context, self._job_group):
             self._coordinator.suspect()
         if any(job.error for job in self._jobs):
             self._coordinator.suspect()
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
+        if jobs_run and not self._rendezvous.has_all and not is_stopped(self._context):
+            self._room.tell()
         if not jobs_run and all(node.done() for node in self._beside):
             return self._options.detach and not self._coordinator.is_settled
         if not self._coordinator.is_settled or len(self._rendezvous.records) == len(self._tasks):
@@ -189,6 +219,18 @@ class SparkGroup:
         # a node that is lost or never came has no task that ends: Spark would start another one
         explained = self._rendezvous.culprit is not None or self._rendezvous.error is not None
         return not self._is_overdue(EXPLAINED_SECONDS if explained else UNEXPLAINED_SECONDS)
+
+    def _is_worth_waiting(self) -> bool:
+        """Starts the jobs if there is room by now; returns whether there is still something to wait for."""
+        if self._rendezvous.is_stopping:
+            return not self._coordinator.is_settled
+        if is_stopped(self._context):
+            raise BackendFailed("spark", "it was stopped while the run waited for executors")
+        if self._room.is_there():
+            self._start_jobs()
+        else:
+            self._room.tell()
+        return True
 
     def _is_overdue(self, seconds: float) -> bool:
         now = time.monotonic()
@@ -200,7 +242,8 @@ class SparkGroup:
         with self._resources:
             self._cancel()
         if self._rendezvous.error is not None:
-            raise self._rendezvous.error
+            never_started = None if self._jobs else self._room.refusal()
+            raise never_started or self._rendezvous.error
         if failed is not None and (self._rendezvous.culprit is None or is_cancelled(failed)):
             raise failed
         outcomes = self._outcomes()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BackendFailed
 
 if TYPE_CHECKING:
-    from pyspark import RDD, SparkContext
+    from pyspark import RDD, SparkContext, SparkStageInfo
     from pyspark.resource import ResourceProfile
 
 LONGEST_CAUSE = 2000
@@ -86,16 +86,29 @@ def one_task_each(context: SparkContext, items: Iterable[Any], profile: Resource
 
 def lost_tasks(context: SparkContext, group: str) -> int:
     """Returns how many tasks of a job group Spark lost: ours never fail, so an executor is gone, or its Python."""
+    # a barrier stage starts anew as a whole, with counters at nought
+    return sum(stage.numFailedTasks + stage.currentAttemptId for stage in _stages(context, group))
+
+
+def active_tasks(context: SparkContext, group: str) -> int:
+    """Returns how many tasks of a job group are running."""
+    return sum(stage.numActiveTasks for stage in _stages(context, group))
+
+
+def is_stopped(context: SparkContext) -> bool:
+    """Tells whether a Spark application has ended: by the program, or since it lost its master."""
+    java: Any = context._jsc  # noqa: SLF001 (None once the program has stopped it)
+    return java is None or bool(java.sc().isStopped())
+
+
+def _stages(context: SparkContext, group: str) -> Iterator[SparkStageInfo]:
     tracker = context.statusTracker()
-    lost = 0
     for job in tracker.getJobIdsForGroup(group):
         info = tracker.getJobInfo(job)
         for stage_id in () if info is None else info.stageIds:
             stage = tracker.getStageInfo(stage_id)
-            # a barrier stage starts anew as a whole, with counters at nought
             if stage is not None:
-                lost += stage.numFailedTasks + stage.currentAttemptId
-    return lost
+                yield stage
 
 
 def is_cancelled(error: BackendFailed) -> bool:

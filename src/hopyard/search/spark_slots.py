@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
+import math
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cluster.capacity import arrived, settings_of, slots
 from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.driver_wire import driver_address
-from hopyard.cluster.preflight import Demand, preflight
+from hopyard.cluster.preflight import Demand, Room, slots_at_once
 from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.spark import gpu_share
-from hopyard.cluster.spark_action import SparkAction, is_cancelled, lost_tasks, one_task_each, task_gpus
+from hopyard.cluster.spark_action import (
+    SparkAction,
+    active_tasks,
+    is_cancelled,
+    lost_tasks,
+    one_task_each,
+    task_gpus,
+)
 from hopyard.errors import BackendFailed
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
@@ -64,11 +71,7 @@ class SparkSlotBackend:
         Raises:
             NotEnoughSlots: There is no room for a single one.
         """
-        gpus = gpu_share(devices)
-        preflight(self._context, [Demand(nodes=1, gpus=gpus)])
-        settings = settings_of(self._context)
-        there = slots(arrived(self._context), settings.task_cpus, settings.gpus_of_task(gpus))
-        return max(1, there)
+        return slots_at_once(self._context, gpu_share(devices))
 
     def start(self, orders: SlotOrders, count: int, service: DeskService) -> SparkSlots:
         """Starts a job with so many tasks."""
@@ -87,7 +90,14 @@ class SparkSlots:
         self._service = service
         self._count = count
         self._group = f"hopyard-{uuid.uuid4().hex}"
-        self._profile = profile_for(context, gpu_share(orders.devices))
+        gpus = gpu_share(orders.devices)
+        self._profile = profile_for(context, gpus)
+        self._room = Room.of(
+            context,
+            [Demand(nodes=1, gpus=gpus)],
+            seconds=math.inf,
+            own_tasks=lambda: active_tasks(context, self._group),
+        )
         host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
         self._server = WireServer(service, address=driver_address(host))
         self._orders = replace(orders, driver=self._server.endpoint)
@@ -102,6 +112,7 @@ class SparkSlots:
             BackendFailed: Spark gave it up, and no trial has ended since it was started.
         """
         if self._job.is_running:
+            self._room.tell()
             lost = lost_tasks(self._context, self._group)
             if lost > self._lost:
                 self._lost = lost

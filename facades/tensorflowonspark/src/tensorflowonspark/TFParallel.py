@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.plan import Plan
-from hopyard.cluster.preflight import Demand, preflight
+from hopyard.cluster.preflight import slots_at_once
 from hopyard.cluster.rendezvous import Patience
 from hopyard.cluster.spark import gpu_share
-from hopyard.errors import NotEnoughSlots
 from hopyard.training.cluster import Cluster
 from hopyard.training.options import TrainSpec
 from tensorflowonspark.map_call import LoneCall, bound
@@ -71,11 +70,7 @@ def run(
 
 def _room(sc: SparkContext, nodes: int, wanted: DeviceRequest) -> int:
     """Returns how many of the nodes can run at the same time."""
-    try:
-        preflight(sc, [Demand(nodes=nodes, gpus=gpu_share(wanted))])
-    except NotEnoughSlots as refusal:
-        if refusal.found < 1:
-            raise
-        LOG.info("%d nodes run one lot after the other: %s", nodes, refusal)
-        return refusal.found
-    return nodes
+    at_once = min(nodes, slots_at_once(sc, gpu_share(wanted), wanted=nodes))
+    if at_once < nodes:
+        LOG.info("%d nodes run one lot after the other: this Spark has %d slots", nodes, at_once)
+    return at_once
