@@ -844,6 +844,19 @@ class BadArguments(HopyardError, TypeError):
         return f"the arguments do not fit {self.function!r}: {self.reason}."
 
 
+class BadReport(HopyardError, TypeError):
+    """A training function reported something that is no metric of a step."""
+
+    def __init__(self, what: str, value: str, remedy: str) -> None:
+        super().__init__(what, value, remedy)
+        self.what = what
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"report() cannot record this: {self.what} is {self.value}. {self.remedy}."
+
+
 class NotStarted(HopyardError, RuntimeError):
     """Something was asked of a cluster that has not been started."""
 
@@ -990,7 +1003,7 @@ class BadResult(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"the function returned {self.value}: {self.remedy}."
+        return f"the function returned {self.value}. {self.remedy}."
 
 
 class TrialTimeout(HopyardError, TimeoutError):
