@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import differential_evolution
+from hopyard.search.parameters import Range
 from hopyard.tracking import TrialState
 
 MOST_SLOTS = 8
@@ -55,7 +56,7 @@ def measure(
     """Returns seconds from the first start to the last end, and the shares of them that slots were busy."""
     study = differential_evolution(
         TRIALS[durations],
-        {"x": [-5.0, 5.0], "y": [-5.0, 5.0]},
+        {"x": Range(-5.0, 5.0), "y": Range(-5.0, 5.0)},
         population=POPULATION,
         generations=GENERATIONS,
         synchronous=synchronous,

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import random_search
+from hopyard.search.parameters import Range
 from hopyard.search.study import Study
 from hopyard.tracking import TrialState
 
@@ -27,7 +28,7 @@ WARM_UP = 200
 def search(session: SparkSession, trials: int) -> Study:
     """Runs a study."""
     return random_search(
-        nothing, {"x": [0.0, 1.0]}, trials=trials, parallel=SLOTS, spark=session, progress=False
+        nothing, {"x": Range(0.0, 1.0)}, trials=trials, parallel=SLOTS, spark=session, progress=False
     )
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import random_search
+from hopyard.search.parameters import Range
 from hopyard.tracking import TrialState
 
 SLOTS = 2
@@ -24,7 +25,7 @@ def measure(session: SparkSession, *, trials: int) -> dict[str, float]:
     """Returns how long a trial took; the study is kept in the project on this machine's disk."""
     called = time.time()
     study = random_search(
-        nothing, {"x": [0.0, 1.0]}, trials=trials, parallel=SLOTS, spark=session, progress=False
+        nothing, {"x": Range(0.0, 1.0)}, trials=trials, parallel=SLOTS, spark=session, progress=False
     )
     seconds = time.time() - called
     ends = [trial.ended for trial in study.trials if trial.state is TrialState.FINISHED and trial.ended]

@@ -23,7 +23,7 @@ def main() -> None:
     with hopyard.local_spark(executors=2) as spark:
         study = hopyard.search(
             train,
-            {"learning_rate": hopyard.Range(1e-3, 0.1, log=True), "momentum": [0.0, 0.95]},
+            {"learning_rate": hopyard.Range(1e-3, 0.1, log=True), "momentum": hopyard.Range(0.0, 0.95)},
             trials=40,
             metric="loss",
             direction="min",

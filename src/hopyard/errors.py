@@ -1009,6 +1009,19 @@ class BadArguments(HopyardError, TypeError):
         return f"the arguments do not fit {self.function!r}: {self.reason}."
 
 
+class BadReport(HopyardError, TypeError):
+    """A training function reported something that is no metric of a step."""
+
+    def __init__(self, what: str, value: str, remedy: str) -> None:
+        super().__init__(what, value, remedy)
+        self.what = what
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"report() cannot record this: {self.what} is {self.value}. {self.remedy}."
+
+
 class NotStarted(HopyardError, RuntimeError):
     """Something was asked of a cluster that has not been started."""
 
@@ -1138,11 +1151,11 @@ class InvalidSpace(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"the parameter {self.parameter!r} cannot be searched in {self.value}: {self.remedy}."
+        return f"the parameter {self.parameter!r} cannot be searched: it is {self.value}. {self.remedy}."
 
 
 class InvalidSearch(HopyardError, ValueError):
-    """A search was asked for something that cannot be."""
+    """A search was asked for something that cannot be, or that does not fit together."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -1150,7 +1163,7 @@ class InvalidSearch(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"a search cannot have {self.what}: {self.remedy}."
+        return f"{self.what}. {self.remedy}."
 
 
 class TrialStopped(HopyardError, RuntimeError):
@@ -1173,7 +1186,7 @@ class BadResult(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"the function returned {self.value}: {self.remedy}."
+        return f"the function returned {self.value}. {self.remedy}."
 
 
 class TrialTimeout(HopyardError, TimeoutError):
@@ -1184,7 +1197,7 @@ class TrialTimeout(HopyardError, TimeoutError):
         self.seconds = seconds
 
     def __str__(self) -> str:
-        return f"it was ended after {self.seconds:g} s; trial_timeout= gives it more."
+        return f"the trial took longer than {self.seconds:g} s. Allow more with trial_timeout=."
 
 
 class StudyFailed(HopyardError, RuntimeError):
@@ -1200,9 +1213,9 @@ class StudyFailed(HopyardError, RuntimeError):
     def __str__(self) -> str:
         trace = f"\n\nTraceback of the last one:\n{self.trace.rstrip()}" if self.trace else ""
         return (
-            f"the study {self.study} was given up after {self.trials} trials that all failed in the same way: "
-            f"{self.error}. Mend it and call again, with resume=True to keep what is there; same_failures= "
-            f"says how many it takes.{trace}"
+            f"the study {self.study} was stopped: its first {self.trials} trials all failed with the same error: "
+            f"{self.error.rstrip('.')}. Fix the function, then go on with resume=True or start again under another "
+            f"name; same_failures= allows more failures.{trace}"
         )
 
 
@@ -1218,7 +1231,7 @@ class NothingFound(HopyardError, LookupError):
     def __str__(self) -> str:
         return (
             f"the study {self.study} has no {self.what}: none of its {self.trials} trials ended with a value. "
-            "Look at `study.trials` for their errors."
+            "Their errors are in `study.trials`."
         )
 
 
@@ -1232,8 +1245,43 @@ class StudyBusy(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"the study {self.study} gave a sign of life {self.seconds:.0f} s ago: another driver is at it. "
-            "End that one, or give this study another name."
+            f"another program is running the study {self.study}; it last wrote {self.seconds:.0f} s ago. "
+            "Stop that program, or give this study another name."
+        )
+
+
+class StudyExists(HopyardError, ValueError):
+    """A new study was to have the name of another one."""
+
+    def __init__(self, name: str, study: str, trials: int) -> None:
+        super().__init__(name, study, trials)
+        self.name = name
+        self.study = study
+        self.trials = trials
+
+    def __str__(self) -> str:
+        return (
+            f"there is a study named {self.name!r} already: {self.study}, with {self.trials} trials. Go on with it by "
+            "resume=True (--resume), or give another name."
+        )
+
+
+class StudyNotFound(HopyardError, LookupError):
+    """A study was to be resumed that is not there."""
+
+    def __init__(self, name: str, project: str, names: tuple[str, ...]) -> None:
+        super().__init__(name, project, names)
+        self.name = name
+        self.project = project
+        self.names = names
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.names[:10])
+        more = f" and {len(self.names) - 10} more" if len(self.names) > 10 else ""
+        there = f"Its studies: {shown}{more}." if self.names else "It has no studies yet."
+        return (
+            f"there is no study {self.name!r} to resume in {self.project}. {there} To start it if it is not there, "
+            "give resume='if_exists' (--resume-if-exists)."
         )
 
 

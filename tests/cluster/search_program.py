@@ -1,6 +1,6 @@
-"""A driver whose tests kill it: a study of eight trials, the middle two of which wait for a word.
+"""A driver whose tests kill it: a study of some trials, of which one for each slot waits for a word.
 
-``python search_program.py <processes|local|executors> <folder>``. Each execution of a trial leaves a line in the folder.
+``python search_program.py <processes|local|executors|slots> <folder>``. Each execution of a trial leaves a line in the folder.
 """
 
 from __future__ import annotations
@@ -16,26 +16,30 @@ from typing import Any
 import hopyard
 
 NAME = "killed"
-TRIALS = 8
-WAITING = (3, 4)
+TRIALS, WAITING = 8, (3, 4)
+MORE_TRIALS, MORE_WAITING = 16, (3, 4, 5, 6)  # where there are four slots
+LEASE_SECONDS = 4.0
 
 
-def trial(number: int, folder: str, ctx: hopyard.NodeContext) -> float:
-    """Returns its number; the middle ones do so when they are told."""
+def trial(number: int, folder: str, waiting: str, ctx: hopyard.NodeContext) -> float:
+    """Returns its number; some do so when they are told."""
     with open(f"{folder}/executions", "a") as file:
         file.write(f"{number} {os.getpid()}\n")
     print(f"attempt {ctx.attempt}", flush=True)
-    while number in WAITING and not Path(folder, f"word-{number}").exists():
+    while str(number) in waiting.split() and not Path(folder, f"word-{number}").exists():
         time.sleep(0.02)
+    ctx.report(1, metric=number)
     return float(number)
 
 
 def session(where: str) -> Any:
-    """Returns a context in which there are slots: beside the driver, in one JVM, or on two executors."""
+    """Returns a context in which there are slots: beside the driver, in one JVM, or on executors."""
     if where == "processes":
         return nullcontext()
     if where == "executors":
         return hopyard.local_spark(executors=2, cores=1, memory="512m")
+    if where == "slots":
+        return hopyard.local_spark(executors=2, cores=2, memory="512m")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -44,13 +48,16 @@ def session(where: str) -> Any:
 
 def main(where: str, folder: str) -> None:
     """Runs the study, or goes on with it, and prints what came of it."""
+    is_large = where == "slots"
+    numbers, waiting = (range(MORE_TRIALS), MORE_WAITING) if is_large else (range(TRIALS), WAITING)
     with session(where):
         study = hopyard.grid_search(
             trial,
-            {"number": list(range(TRIALS)), "folder": folder},
+            {"number": list(numbers), "folder": folder, "waiting": " ".join(map(str, waiting))},
             name=NAME,
             resume=True,
-            parallel=2,
+            parallel=len(waiting),
+            lease_seconds=LEASE_SECONDS,
             backend="processes" if where == "processes" else "spark",
             progress=False,
         )

@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def test_the_journal_of_a_study_is_opened_by_optunas_dashboard() -> None:
-    space = {"x": [0.0, 1.0], "y": [1, 5]}
+    space = {"x": hopyard.Range(0.0, 1.0), "y": hopyard.Range(1, 5)}
     study = hopyard.random_search(product, space, trials=5, backend="processes", parallel=1, progress=False)
     url = f"http://127.0.0.1:{(port := free_port())}/api/studies"
     answers: list[Any] = []

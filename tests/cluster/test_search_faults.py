@@ -34,6 +34,7 @@ SECONDS = 120
 END_SECONDS = 30
 PROGRAM = Path(__file__).with_name("search_program.py")
 NAME, TRIALS, WAITING = "killed", 8, (3, 4)  # as in the program
+MORE_TRIALS, MORE_WAITING = 16, (3, 4, 5, 6)
 
 
 def wait_at_first(number: int, ctx: NodeContext) -> dict[str, float]:
@@ -185,9 +186,9 @@ class Driver:
         self.process.communicate(timeout=SECONDS)
         return still_running(family, END_SECONDS)
 
-    def await_the_waiting(self) -> None:
+    def await_the_waiting(self, *waiting: int) -> None:
         wait_until(
-            lambda: self.process.poll() is not None or set(WAITING) <= set(self.executions()),
+            lambda: self.process.poll() is not None or set(waiting or WAITING) <= set(self.executions()),
             "the middle trials have begun",
             SECONDS,
         )
@@ -273,6 +274,25 @@ def test_a_trial_that_ended_while_its_driver_was_dying_is_not_run_again(driver: 
     driver.start("processes")
     check_whole(driver.result(), again=(second,))
     assert driver.executions() == {number: 1 + (number == second) for number in range(TRIALS)}
+
+
+@pytest.mark.parametrize("driver", ["slots"], indirect=True)
+def test_trials_that_outlive_their_driver_are_never_taken_for_pruned(driver: Driver) -> None:
+    """Killed daemons of pyspark leave their workers, the slots, without anybody who would end them."""
+    driver.await_the_waiting(*MORE_WAITING)
+    family = driver.family()
+    for daemon in descendants(driver.process.pid, "pyspark.daemon"):
+        if "java" in daemon.parent().name():  # the workers have the same command
+            daemon.kill()
+    driver.process.kill()
+    driver.process.communicate(timeout=SECONDS)
+    driver.say_the_word(*MORE_WAITING)  # they end now, with nobody there to hear of it
+    assert not still_running(family, END_SECONDS)
+    driver.start()
+    trials = driver.result()["trials"]
+    assert [trial[:3] for trial in trials] == [
+        [number, "FINISHED", float(number)] for number in range(MORE_TRIALS)
+    ]
 
 
 def stored_records() -> int:

@@ -177,7 +177,7 @@ FAULTS = {
     "deaf": Fault(hang_and_be_deaf, FAILED, "TrialTimeout", f"it was ended after {PATIENCE_SECONDS:g} s"),
     "shout": Fault(shout, log="bytes of output are left out here"),
     "nan": Fault(lambda: math.nan, FAILED, "BadResult", "the function returned nan"),
-    "text": Fault(lambda: "0.9", FAILED, "BadResult", "the function returned '0.9' (a builtins.str)"),
+    "text": Fault(lambda: "0.9", FAILED, "BadResult", "the function returned '0.9' (type str)"),
     "nothing": Fault(lambda: None, FAILED, "BadResult", "the function returned None"),
     "another metric": Fault(
         lambda: {"loss": 1.0, "accuracy": 0.5}, FAILED, "BadResult", "can be one of 'loss', 'accuracy'"

@@ -30,11 +30,17 @@ def test_a_study_is_kept_in_a_bucket_and_goes_on_from_there(s3_server: S3Server)
     options = s3_server.storage_options
     project = Project.open(s3_server.new_bucket(), "vineyard", storage_options=options)
     few = hopyard.random_search(
-        train, {"rate": [0.0, 1.0]}, 2, backend="processes", parallel=2, project=project, progress=False
+        train,
+        {"rate": hopyard.Range(0.0, 1.0)},
+        2,
+        backend="processes",
+        parallel=2,
+        project=project,
+        progress=False,
     )
     more = hopyard.random_search(
         train,
-        {"rate": [0.0, 1.0]},
+        {"rate": hopyard.Range(0.0, 1.0)},
         4,
         backend="processes",
         parallel=2,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hopyard.errors import TrialStopped
+from hopyard.errors import BadReport, TrialStopped
 from hopyard.frameworks.keras_report import keras_report
 from hopyard.training.reporter import Reporter
 
@@ -71,4 +72,20 @@ def test_logs_that_are_no_numbers_are_not_reported(package: str) -> None:
     callback = keras_report(Reporter(ctx), package)
     callback.on_epoch_end(3, {"loss": np.float32(0.5), "f1_by_class": np.ones(3), "note": "text"})
     callback.on_epoch_end(4)
-    assert ctx.reported == [(3, {"loss": 0.5}), (4, {})]
+    assert ctx.reported == [(3, {"loss": 0.5})]
+
+
+def test_scalars_of_tensorflow_are_reported_as_numbers(package: str) -> None:
+    import tensorflow as tf
+
+    ctx = Recorded()
+    iterations = import_module(package).optimizers.SGD().iterations
+    Reporter(ctx)(iterations, loss=tf.constant(0.5), accuracy=tf.Variable(0.25))
+    assert ctx.reported == [(0, {"loss": 0.5, "accuracy": 0.25})]
+
+
+def test_a_tensor_of_several_values_is_no_metric() -> None:
+    import tensorflow as tf
+
+    with pytest.raises(BadReport, match="the metric 'loss' is"):
+        Reporter(Recorded())(0, loss=tf.constant([0.5, 0.25]))

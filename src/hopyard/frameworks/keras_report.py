@@ -37,4 +37,5 @@ class _EpochEnds:
     def on_epoch_end(self, epoch: int, logs: Mapping[str, object] | None = None) -> None:
         """Reports an epoch; Keras calls it."""
         numbers = {name: float(value) for name, value in (logs or {}).items() if isinstance(value, Real)}
-        self._report(epoch, **numbers)
+        if numbers:
+            self._report(epoch, **numbers)

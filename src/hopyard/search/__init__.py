@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -46,16 +48,52 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hopyard.search' has no attribute {name!r}")
     if find_spec("optuna") is None:
-        raise MissingDependency("optuna", "searches", "search")
+        raise MissingDependency("optuna", "a search", "search")
     return getattr(import_module(_HOME[name]), name)
 
 
-class _Search(ModuleType):
-    """This package, which can be called as the function of the same name."""
+def __dir__() -> list[str]:
+    """Returns the public names, loaded or not."""
+    return sorted({*globals(), *__all__})
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls `hopyard.search.api.search`."""
-        return __getattr__("search")(*args, **kwargs)
+
+class _Search(ModuleType):
+    """This package, which can be called as the function of the same name, and is described as that function is."""
+
+    @property
+    def __call__(self) -> Callable[..., Any]:
+        """The function itself, so that whoever looks at the call sees its parameters."""
+        function: Callable[..., Any] = __getattr__("search")
+        return function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function, for `inspect` and Jupyter."""
+        try:
+            return inspect.signature(__getattr__("search"))
+        except MissingDependency as error:
+            raise AttributeError(str(error)) from error
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # a module's is a variable
+        """The description of the function, for `help` and Jupyter; that of the package without Optuna."""
+        text = self.__dict__["__doc__"]
+        if find_spec("optuna") is None:
+            return str(text)
+        function = __getattr__("search")
+        summary, _, rest = (inspect.getdoc(function) or "").partition("\n")
+        return f"{summary}\n\nhopyard.search{_shown(inspect.signature(function))}\n{rest}\n\n{text}"
+
+
+def _shown(signature: inspect.Signature) -> str:
+    """Returns a signature with a line for each parameter."""
+    lines: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "    *," not in lines:
+            lines.append("    *,")
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        lines.append(f"    {parameter.name}: {parameter.annotation}{default},")
+    return "\n".join(["(", *lines, f") -> {signature.return_annotation}"])
 
 
 sys.modules[__name__].__class__ = _Search

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import InvalidSearch, InvalidSpace
 from hopyard.search.parameters import Choice, shown
-from hopyard.search.reading import CONTEXT, Lists
+from hopyard.search.reading import CONTEXT
 from hopyard.search.signature import check_function
 from hopyard.search.space import Space
 
@@ -48,7 +48,7 @@ class Ablation:
         """
         if not isinstance(components, Mapping) or not components:
             raise InvalidSearch(
-                f"the components {shown(components)}", "give a dict from group to list of names"
+                f"the components are {shown(components)}", "Give a dict from group to list of names"
             )
         for group, names in components.items():
             _check_group(group, names)
@@ -59,7 +59,7 @@ class Ablation:
     @property
     def space(self) -> Space:
         """The one parameter that is stored, ``left_out``."""
-        return Space.of({LEFT_OUT: Choice([None, *self._places])}, lists=Lists.VALUES)
+        return Space.of({LEFT_OUT: Choice([None, *self._places])})
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -118,8 +118,8 @@ class Ablation:
 
 def _check_group(group: str, names: object) -> None:
     if not str(group).isidentifier() or group in (LEFT_OUT, CONTEXT):
-        raise InvalidSpace(str(group), shown(names), "its name has to be one of a parameter of the function")
+        raise InvalidSpace(str(group), shown(names), "Name the group like a parameter of the function")
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise InvalidSpace(group, shown(names), "give a list of names")
+        raise InvalidSpace(group, shown(names), "Give a list of names")
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidSpace(group, shown(names), "give a list of different names")
+        raise InvalidSpace(group, shown(names), "Give a list of different names")

@@ -1,38 +1,29 @@
 """Searches: parallel trials of a function with different parameters."""
 
+# The parameters that all searches share are written out in each: editors, `help` and Jupyter read them there.
+# They are handed on together, by `shared_options`.
+
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-from optuna.pruners import NopPruner
-
-from hopyard.errors import BadArguments, InvalidSearch
 from hopyard.search.ablation_space import Ablation
-from hopyard.search.backends import slot_backend
-from hopyard.search.cluster_slots import ClusterSlotBackend
-from hopyard.search.earlier import await_its_driver
-from hopyard.search.options import SearchOptions, SearchSpec
-from hopyard.search.own_sampler import OwnSampler
-from hopyard.search.pruners import pruner_for
-from hopyard.search.reading import Lists
+from hopyard.search.options import shared_options
+from hopyard.search.request import SearchRequest
 from hopyard.search.rows import RowsSampler
-from hopyard.search.runner import StudyPlan, StudyRunner
-from hopyard.search.samplers import sampler_for
 from hopyard.search.space import SearchSpace, Space
 from hopyard.search.study import Study
-from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_result import Wanted
-from hopyard.store import Project
-from hopyard.tracking import newest_study, study_record
 
 if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
-    from hopyard.tracking import RunRecord
-    from hopyard.training.options import RunOptions
+    from hopyard.search.options import SearchOptions
+    from hopyard.store import Project
 
 
 def search(
@@ -42,56 +33,172 @@ def search(
     sampler: str | BaseSampler | None = None,
     sampler_options: Mapping[str, Any] | None = None,
     trials: int | None = None,
-    **options: Unpack[SearchOptions],
+    metric: str | Sequence[str] | None = None,
+    direction: str | Sequence[str] = "max",
+    parallel: int | None = None,
+    pruner: str | BasePruner | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    retries: int = 0,
+    same_failures: int = 3,
+    isolate: bool = False,
+    nodes_per_trial: int = 1,
+    ps: int = 0,
+    evaluator: bool = False,
+    gpus_per_trial: int | None = None,
+    gpu_fraction: float | None = None,
+    lease_seconds: float = 30.0,
+    name: str | None = None,
+    description: str = "",
+    resume: bool | Literal["if_exists"] = False,
+    tensorboard: bool = False,
+    progress: bool | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | None = None,
+    project: Project | None = None,
+    kind: str = "search",
 ) -> Study:
-    """Tries a function with different parameters, many at a time, and returns what came of it.
+    """Runs a function many times with different parameters, in parallel, and returns the results.
 
     Args:
         fn: The function. Its arguments are the parameters, by name; a parameter named ``ctx`` receives the
             `NodeContext`. It returns a number, or a mapping with the metric.
-        space: What each parameter may be: a list of values, two bounds, `Range`, `Choice`, or a distribution of Optuna.
-        sampler: What chooses the next trial, by name (see `sampler_for`) or a sampler of Optuna; TPE if not given.
+        space: What each parameter may be: a list of values (always a choice, also of two numbers), a `Range`, a
+            `Choice`, a distribution of Optuna, or a single value that each trial gets. A tuple is refused, since it may
+            mean a range or a value.
+        sampler: What chooses the next trial: ``"tpe"`` (the default), ``"random"``, ``"grid"``, ``"gp"``, ``"cmaes"``,
+            ``"qmc"``, ``"nsga2"``, ``"de"``, or a sampler of Optuna.
         sampler_options: Settings of the sampler.
-        trials: How many trials there are to be; needed unless the sampler knows, or there is a ``timeout``.
-        options: See `SearchOptions`.
+        trials: How many trials to run; needed unless the sampler knows (a grid does) or there is a ``timeout``.
+        metric: Which value counts, if the function returns a mapping; several names for several objectives.
+        direction: ``"max"`` or ``"min"``; one for each of several metrics.
+        parallel: How many trials run at the same time; as many as there are slots if not given.
+        pruner: What stops trials early that will not be among the best: ``"median"``, ``"asha"``, ``"hyperband"``,
+            ``"patience"``, or a pruner of Optuna.
+        seed: Makes the choice of parameters repeatable.
+        timeout: Seconds after which no new trial starts.
+        trial_timeout: Seconds after which a trial is stopped and counts as failed.
+        retries: How often a trial that failed is tried again.
+        same_failures: If so many trials fail with the same error before any ends well, the search is stopped.
+        isolate: Whether each trial gets a fresh process; otherwise the trials of a slot share one.
+        nodes_per_trial: How many nodes each trial has; with more than one it is a distributed run of its own.
+        ps: How many of them are parameter servers.
+        evaluator: Whether one of them evaluates.
+        gpus_per_trial: GPUs of each trial, or of each of its nodes that train.
+        gpu_fraction: Share of one GPU for each.
+        lease_seconds: Seconds without a word until a slot, or the driver, counts as lost.
+        name: A name for the study, which no other study of the project has; that of the function, with a number if it
+            is taken, if not given.
+        description: Free text that is kept with the study.
+        resume: False: start a new study. True: go on with the study of this name; without a name, with the newest
+            study of the function. ``"if_exists"``: go on with it if there is one, else start it. What has ended stays,
+            what was under way runs again.
+        tensorboard: Show the study in a TensorBoard while it runs.
+        progress: Whether a table of the trials is shown; by default on a terminal and in a notebook.
+        spark: The session to run on; the active one if not given.
+        backend: ``"spark"`` (the default) or ``"processes"`` (this machine, no Spark).
+        project: Where the study is kept; `Project.open` with its defaults if not given.
+        kind: The folder that groups runs of this kind.
 
     Raises:
         InvalidSpace: A parameter cannot be searched.
         InvalidSearch: Options do not fit together.
         BadArguments: The function does not have these parameters.
         NotPicklable: The function cannot travel; the error names the variable at fault.
-        StudyFailed: The first trials all failed in the same way.
+        StudyExists: There is a study of this name, and ``resume`` was not given.
+        StudyNotFound: There is no study of this name to resume.
+        StudyFailed: The first trials all failed with the same error.
     """
-    is_grid = sampler == "grid"
-    lists = Lists.VALUES if is_grid else Lists.BOUNDS
-    whole = Space.of(space, lists=lists) if isinstance(space, Mapping) else space
-    wanted = Wanted.MAYBE if is_grid else Wanted.VALUE
-    return run_search(fn, whole, sampler, dict(sampler_options or {}), trials, wanted, options)
+    options = shared_options(locals())
+    return request_of(fn, space, sampler, sampler_options, trials, options).run()
 
 
-def grid_search(
-    fn: Callable[..., Any], space: Mapping[str, object], **options: Unpack[SearchOptions]
+def grid_search(  # noqa: D417  those that all share are described in `search`
+    fn: Callable[..., Any],
+    space: Mapping[str, object],
+    *,
+    metric: str | Sequence[str] | None = None,
+    direction: str | Sequence[str] = "max",
+    parallel: int | None = None,
+    pruner: str | BasePruner | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    retries: int = 0,
+    same_failures: int = 3,
+    isolate: bool = False,
+    nodes_per_trial: int = 1,
+    ps: int = 0,
+    evaluator: bool = False,
+    gpus_per_trial: int | None = None,
+    gpu_fraction: float | None = None,
+    lease_seconds: float = 30.0,
+    name: str | None = None,
+    description: str = "",
+    resume: bool | Literal["if_exists"] = False,
+    tensorboard: bool = False,
+    progress: bool | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | None = None,
+    project: Project | None = None,
+    kind: str = "grid_search",
 ) -> Study:
-    """Tries a function with each combination of some values, the last parameter changing fastest; as `search`.
+    """Runs a function with each combination of some values, the last parameter changing fastest.
 
-    The function may return nothing; there is no best trial then.
+    All other arguments are those of `search`. The function may return nothing; there is no best trial then.
+
+    Args:
+        fn: The function.
+        space: The values of each parameter, as lists; or ranges with a step.
     """
-    options.setdefault("kind", "grid_search")
-    return search(fn, space, sampler="grid", **options)
+    options = shared_options(locals())
+    return request_of(fn, space, "grid", None, None, options, call="grid_search").run()
 
 
-def random_search(
+def random_search(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     space: Mapping[str, object],
     trials: int = 10,
-    **options: Unpack[SearchOptions],
+    *,
+    metric: str | Sequence[str] | None = None,
+    direction: str | Sequence[str] = "max",
+    parallel: int | None = None,
+    pruner: str | BasePruner | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    retries: int = 0,
+    same_failures: int = 3,
+    isolate: bool = False,
+    nodes_per_trial: int = 1,
+    ps: int = 0,
+    evaluator: bool = False,
+    gpus_per_trial: int | None = None,
+    gpu_fraction: float | None = None,
+    lease_seconds: float = 30.0,
+    name: str | None = None,
+    description: str = "",
+    resume: bool | Literal["if_exists"] = False,
+    tensorboard: bool = False,
+    progress: bool | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | None = None,
+    project: Project | None = None,
+    kind: str = "random_search",
 ) -> Study:
-    """Tries a function with parameters chosen at random; as `search`."""
-    options.setdefault("kind", "random_search")
-    return search(fn, space, sampler="random", trials=trials, **options)
+    """Runs a function with parameters chosen at random; all other arguments are those of `search`.
+
+    Args:
+        fn: The function.
+        space: What each parameter may be: a list is a choice, and `Range` is a range.
+        trials: How many trials to run.
+    """
+    options = shared_options(locals())
+    return request_of(fn, space, "random", None, trials, options, call="random_search").run()
 
 
-def differential_evolution(
+def differential_evolution(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     space: Mapping[str, object],
     *,
@@ -101,22 +208,46 @@ def differential_evolution(
     crossover: float = 0.7,
     strategy: str = "best1bin",
     synchronous: bool = False,
-    **options: Unpack[SearchOptions],
+    metric: str | Sequence[str] | None = None,
+    direction: str | Sequence[str] = "max",
+    parallel: int | None = None,
+    pruner: str | BasePruner | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    retries: int = 0,
+    same_failures: int = 3,
+    isolate: bool = False,
+    nodes_per_trial: int = 1,
+    ps: int = 0,
+    evaluator: bool = False,
+    gpus_per_trial: int | None = None,
+    gpu_fraction: float | None = None,
+    lease_seconds: float = 30.0,
+    name: str | None = None,
+    description: str = "",
+    resume: bool | Literal["if_exists"] = False,
+    tensorboard: bool = False,
+    progress: bool | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | None = None,
+    project: Project | None = None,
+    kind: str = "differential_evolution",
 ) -> Study:
-    """Evolves the parameters of a function; as `search`.
+    """Evolves the parameters of a function; all other arguments are those of `search`.
 
     Args:
         fn: The function.
-        space: What each parameter may be.
+        space: What each parameter may be: a list is a choice, and `Range` is a range.
         generations: How many candidates there are for each member, after the first population.
         population: How many members there are.
         mutation: Factor of the differences, or two bounds for it.
         crossover: Probability of a parameter to be changed.
-        strategy: Which member is varied: ``best1bin`` a good one, ``rand1bin`` any, as in the textbook.
+        strategy: Which member is varied: a good one (``"best1bin"``), or one at random as in the textbook
+            (``"rand1bin"``).
         synchronous: Whether each generation waits for the one before; its trials are then in ``generation.<g>``.
-        options: See `SearchOptions`.
     """
-    options.setdefault("kind", "differential_evolution")
+    options = shared_options(locals())
     evolution = {
         "generations": generations,
         "population": population,
@@ -125,125 +256,69 @@ def differential_evolution(
         "strategy": strategy,
         "synchronous": synchronous,
     }
-    return search(fn, space, sampler="de", sampler_options=evolution, **options)
+    return request_of(fn, space, "de", evolution, None, options, call="differential_evolution").run()
 
 
-def ablation(
-    fn: Callable[..., Any], components: Mapping[str, Sequence[str]], **options: Unpack[SearchOptions]
+def ablation(  # noqa: D417  those that all share are described in `search`
+    fn: Callable[..., Any],
+    components: Mapping[str, Sequence[str]],
+    *,
+    metric: str | Sequence[str] | None = None,
+    direction: str | Sequence[str] = "max",
+    parallel: int | None = None,
+    pruner: str | BasePruner | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    retries: int = 0,
+    same_failures: int = 3,
+    isolate: bool = False,
+    nodes_per_trial: int = 1,
+    ps: int = 0,
+    evaluator: bool = False,
+    gpus_per_trial: int | None = None,
+    gpu_fraction: float | None = None,
+    lease_seconds: float = 30.0,
+    name: str | None = None,
+    description: str = "",
+    resume: bool | Literal["if_exists"] = False,
+    tensorboard: bool = False,
+    progress: bool | None = None,
+    spark: SparkSession | SparkContext | None = None,
+    backend: str | None = None,
+    project: Project | None = None,
+    kind: str = "ablation",
 ) -> Study:
-    """Tries a function with everything, and then without each component; as `search`.
+    """Runs a function with everything, and then without each component; all other arguments are those of `search`.
 
     Args:
         fn: The function. For each group it gets the list of the components that remain, and ``left_out`` if it has a
             parameter of that name.
         components: What can be left out, by group, such as ``{"features": ["age", "sex"], "layers": ["dense"]}``.
-        options: See `SearchOptions`.
     """
-    options.setdefault("kind", "ablation")
+    options = shared_options(locals())
     space = Ablation.of(components, fn)
-    return run_search(fn, space, RowsSampler(space.rows), {}, None, Wanted.VALUE, options)
+    return request_of(fn, space, RowsSampler(space.rows), None, None, options, call="ablation").run()
 
 
-def run_search(
+def request_of(
     fn: Callable[..., Any],
-    space: SearchSpace,
+    space: Mapping[str, object] | SearchSpace,
     sampler: str | BaseSampler | None,
-    sampler_options: Mapping[str, Any],
+    sampler_options: Mapping[str, Any] | None,
     trials: int | None,
-    wanted: Wanted,
     options: SearchOptions,
-) -> Study:
-    """Checks all that can be checked, then runs the study."""
-    if not callable(fn):
-        raise BadArguments(repr(fn), "it is not a function")
-    space.check(fn)
-    spec = SearchSpec.of(trials, options)
-    call = TrialCall.of(fn, spec.objectives, wanted)
-    payload = call.dump()
-    pruner = pruner_for(options.get("pruner"))
-    project = options.get("project") or Project.open()
-    backend = slot_backend(options.get("backend"), options.get("spark"))
-    if spec.nodes > 1:
-        backend = ClusterSlotBackend(
-            inner=backend, call=call, nodes=spec.nodes, options=_cluster_options(spec, project, options)
-        )
-    room = spec.parallel or backend.room(spec.devices)
-    chooser = sampler_for(
-        sampler,
-        space,
-        seed=options.get("seed"),
-        parallel=room,
-        directions=spec.directions,
-        is_pruned=not isinstance(pruner, NopPruner),
-        **sampler_options,
+    *,
+    call: str = "search",
+) -> SearchRequest:
+    """Returns the search that somebody asked for with these arguments."""
+    return SearchRequest(
+        fn=fn,
+        space=space if isinstance(space, SearchSpace) else Space.of(space),
+        sampler=sampler,
+        sampler_options=sampler_options or {},
+        trials=trials,
+        wanted=Wanted.MAYBE if sampler == "grid" else Wanted.VALUE,
+        options=options,
+        call=call,
     )
-    spec = _bounded(spec, chooser)
-    name = options.get("name") or str(getattr(fn, "__name__", type(fn).__name__))
-    plan = StudyPlan(
-        spec=spec,
-        space=space,
-        sampler=chooser,
-        pruner=pruner,
-        payload=payload,
-        project=project,
-        backend=backend,
-        parallel=min(room, spec.rules.trials or room),
-        name=name,
-        kind=options.get("kind", "search"),
-        description=options.get("description", ""),
-        earlier=_earlier(project, name, space, options),
-        tensorboard=options.get("tensorboard", False),
-        progress=options.get("progress"),
-    )
-    return StudyRunner(plan).run()
-
-
-def _cluster_options(spec: SearchSpec, project: Project, options: SearchOptions) -> RunOptions:
-    """Returns how the clusters of trials are run that have more than one node."""
-    return {
-        "ps": spec.ps,
-        "evaluator": spec.evaluator,
-        "gpus_per_node": spec.devices.gpus,
-        "gpu_fraction": spec.devices.fraction,
-        "lease_seconds": spec.rules.lease,
-        "spark": options.get("spark"),
-        "backend": options.get("backend"),
-        "project": project,
-        "progress": False,
-    }
-
-
-def _earlier(project: Project, name: str, space: SearchSpace, options: SearchOptions) -> RunRecord | None:
-    """Returns the study to go on with, if that was asked for and there is one.
-
-    Raises:
-        InvalidSearch: It has another space.
-        StudyBusy: Another driver is at it.
-    """
-    record = newest_study(project, name) if options.get("resume", False) else None
-    if record is None:
-        return None
-    known = study_record(project, record.id)
-    if known is not None and json.loads(json.dumps(known.space)) != json.loads(json.dumps(space.to_json())):
-        raise InvalidSearch(
-            f"another space than the study {record.id} that it resumes",
-            f"give it another name, or the space that it had: {json.dumps(known.space)}",
-        )
-    return await_its_driver(project, record)
-
-
-def _bounded(spec: SearchSpec, sampler: BaseSampler) -> SearchSpec:
-    """Returns the specification with the number of trials that the sampler has, if it knows.
-
-    Raises:
-        InvalidSearch: There would be no end.
-    """
-    total = sampler.total if isinstance(sampler, OwnSampler) else None
-    wanted = spec.rules.trials
-    if total is not None:
-        return replace(
-            spec, rules=replace(spec.rules, trials=total if wanted is None else min(total, wanted))
-        )
-    if wanted is None and spec.rules.seconds is None:
-        raise InvalidSearch("no end", "give trials= (how many) or timeout= (for how many seconds)")
-    return spec

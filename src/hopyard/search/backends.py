@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def check_backend(backend: str | None) -> None:
+    """Checks that there is such a backend.
+
+    Raises:
+        InvalidSearch: There is none.
+    """
+    if backend not in (None, "spark", "processes"):
+        raise InvalidSearch(f"backend={backend!r} is not valid", "Give 'spark' or 'processes'")
+
+
 def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None) -> SlotBackend:
     """Returns the backend to use: the one asked for, else the active Spark session.
 
@@ -20,10 +30,9 @@ def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None)
         NoActiveSpark: Spark is to be used and there is no session.
         InvalidSearch: ``backend`` is a name that is none.
     """
+    check_backend(backend)
     if backend == "processes":
         return ProcessSlotBackend()
-    if backend not in (None, "spark"):
-        raise InvalidSearch(f"backend={backend!r}", "give 'spark' or 'processes'")
     require_pyspark("a search without backend='processes'")
     session = spark if spark is not None else active_spark()
     if session is None:

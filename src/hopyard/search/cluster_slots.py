@@ -16,6 +16,7 @@ from hopyard.cluster.lease import HEARTBEAT
 from hopyard.cluster.rendezvous import LOST
 from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
 from hopyard.search.assignment import Assignment
+from hopyard.search.desk import Verdict
 from hopyard.search.desk_service import LEAVE, NEXT, REPORT, DeskService
 from hopyard.search.trial_result import read_result
 from hopyard.tracking import TrialRecord, TrialState, run_paths
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 LEAVE_SECONDS = 90.0
-HOPELESS = "what it reports is hopeless"
+_STOPS = {
+    Verdict.PRUNE: "what it reports is hopeless",
+    Verdict.DROP: "the study does not wait for it any more",
+}
+_ENDS = {Verdict.PRUNE: TrialState.PRUNED, Verdict.DROP: TrialState.WAITING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,15 +173,20 @@ class ClusterSlot:
                 return replace(record, state=TrialState.WAITING)
             if chief.step is not None and chief.step != step:
                 step = chief.step
-                if self._call(REPORT, number=number, points=[[step, dict(chief.metrics)]])["stop"]:
-                    cluster.stop(HOPELESS)
-                    return replace(record, state=TrialState.PRUNED)
+                verdict = self._judge(number, step, chief.metrics)
+                if verdict is not Verdict.GO_ON:
+                    cluster.stop(_STOPS[verdict])
+                    return replace(record, state=_ENDS[verdict])
             if self._clock() > deadline:
                 assert self._orders.trial_seconds is not None
                 late = TrialTimeout(self._orders.trial_seconds)
                 cluster.stop(str(late))
                 return _failed(record, late)
         return self._read(cluster, record)
+
+    def _judge(self, number: int, step: int, metrics: Mapping[str, float]) -> Verdict:
+        answer = self._call(REPORT, number=number, points=[[step, dict(metrics)]])
+        return Verdict(answer["verdict"])
 
     def _read(self, cluster: Cluster, record: TrialRecord) -> TrialRecord:
         call = self._backend.call

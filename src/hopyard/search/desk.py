@@ -10,6 +10,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Protocol
 
 from hopyard.cluster.node_status import Sign
@@ -26,6 +27,14 @@ REPLACED = "Spark has started the slot again elsewhere"
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e-?\d+)?", re.IGNORECASE)
 
 Point = tuple[int, Mapping[str, float]]
+
+
+class Verdict(Enum):
+    """What is to become of a trial after what it has reported."""
+
+    GO_ON = "go on"
+    PRUNE = "prune"  # the pruner says that it will not be among the best
+    DROP = "drop"  # nobody waits for it here: it is no longer this slot's, or there is no driver
 
 
 class Book(Protocol):
@@ -178,13 +187,13 @@ class Desk:
         slot.trial, slot.since, slot.sign = instruction.trial, now, Sign()
         return instruction
 
-    def report(self, life: str, number: int, points: Sequence[Point], *, now: float) -> bool:
-        """Takes values that a trial reported; returns whether it is to be stopped."""
+    def report(self, life: str, number: int, points: Sequence[Point], *, now: float) -> Verdict:
+        """Takes values that a trial reported; returns what is to become of it."""
         slot = self._slots.get(life)
         if slot is None or slot.trial is None or slot.trial.number != number:
-            return True  # it was given to another slot
+            return Verdict.DROP  # it was given to another slot
         slot.heard = now
-        return self._book.report(number, points)
+        return Verdict.PRUNE if self._book.report(number, points) else Verdict.GO_ON
 
     def beat(self, life: str, sign: Sign, *, now: float) -> str | None:
         """Takes note that a slot is alive; returns why it is to leave at once, if it is."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopyard.cluster.lease import HEARTBEAT, parse_sign
 from hopyard.errors import UnknownMethod
-from hopyard.search.desk import Desk
+from hopyard.search.desk import Desk, Verdict
 from hopyard.tracking import TrialRecord
 from hopyard.tracking.codec import decode
 from hopyard.wire import Service
@@ -67,7 +67,7 @@ class DeskService(Service):
             self.news.set()
             if method == NEXT:
                 return {"trial": None, "again": 0.0, "leave": str(error)}
-            return {"stop": True} if method == REPORT else {}
+            return {"verdict": Verdict.DROP.value} if method == REPORT else {}
 
     def look(self, at: Callable[[Desk], Seen]) -> Seen:
         """Returns what a function sees of the desk while nobody changes it."""
@@ -98,7 +98,7 @@ class DeskService(Service):
         with self._lock:
             if method == REPORT:
                 points = [(int(step), metrics) for step, metrics in message["points"]]
-                return {"stop": self._desk.report(life, message["number"], points, now=now)}
+                return {"verdict": self._desk.report(life, message["number"], points, now=now).value}
             if method == HEARTBEAT:
                 stop = self._desk.beat(life, parse_sign(message), now=now)
                 return {"again": self._desk.beat_seconds, "members": None, "stop": stop, "release": None}

@@ -75,14 +75,14 @@ class Recipe:
         """
         known = [kind.value for kind in Strategy]
         if strategy not in known:
-            raise InvalidSearch(f"the strategy {strategy!r}", f"choose one of {', '.join(known)}")
+            raise InvalidSearch(f"there is no strategy {strategy!r}", f"Use one of {', '.join(known)}")
         bounds = tuple(mutation) if isinstance(mutation, Sequence) else (mutation, mutation)
         if len(bounds) != 2 or not 0 < min(bounds) <= max(bounds) <= 2:
             raise InvalidSearch(
-                f"the mutation {mutation!r}", "give a number above 0 and up to 2, or two of them"
+                f"mutation={mutation!r} is not valid", "Give a number above 0 and up to 2, or two of them"
             )
         if not 0 <= crossover <= 1:
-            raise InvalidSearch(f"the crossover {crossover!r}", "give a probability, from 0 to 1")
+            raise InvalidSearch(f"crossover={crossover!r} is not valid", "Give a probability, from 0 to 1")
         return cls(strategy=Strategy(strategy), mutation=(min(bounds), max(bounds)), crossover=crossover)
 
     def scale(self, generator: np.random.Generator) -> float:

@@ -70,9 +70,13 @@ class DifferentialEvolutionSampler(OwnSampler):
         self._seed = seed
         self._followed: tuple[str, Course] | None = None
         if not self._axes:
-            raise InvalidSearch("an evolution without a parameter to vary", "give a range, or several values")
+            raise InvalidSearch(
+                "the space has no parameter to vary", "Give a Range, or a list of several values"
+            )
         if generations is not None and generations < 0:
-            raise InvalidSearch(f"{generations} generations", "give a number from 0, or None for no end")
+            raise InvalidSearch(
+                f"generations={generations} is not valid", "Give a number from 0, or None for no limit"
+            )
 
     @property
     def total(self) -> int | None:
@@ -91,7 +95,9 @@ class DifferentialEvolutionSampler(OwnSampler):
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Decides what a trial tries, and notes it; parameters of a trial that was enqueued stay as they are."""
         if len(study.directions) > 1:
-            raise InvalidSearch("several objectives in an evolution", "take the sampler nsga2, tpe or gp")
+            raise InvalidSearch(
+                "differential evolution takes one metric", "For several, use the sampler nsga2, tpe or gp"
+            )
         if NOTE in trial.system_attrs:
             return  # a trial that is repeated
         seed = self._seed_of(study)
@@ -150,5 +156,5 @@ def _size(population: int | None, dimensions: int) -> int:
     if population is None:
         return min(max(MEMBERS_PER_DIMENSION * dimensions, FEWEST_BY_DEFAULT), MOST_BY_DEFAULT)
     if population < FEWEST_MEMBERS:
-        raise InvalidSearch(f"a population of {population}", f"give at least {FEWEST_MEMBERS} members")
+        raise InvalidSearch(f"population={population} is not valid", f"Give at least {FEWEST_MEMBERS}")
     return population

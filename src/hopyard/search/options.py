@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hopyard.cluster.devices import DeviceRequest
-from hopyard.errors import BadArguments, InvalidSearch
+from hopyard.errors import InvalidSearch
 from hopyard.search.desk import Rules
 from hopyard.search.trial_result import DEFAULT_METRIC
 from hopyard.tracking import Direction
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    from hopyard.search.study_names import Resume
     from hopyard.store import Project
 
 LEAST_SECONDS = 0.1
@@ -26,36 +26,7 @@ LEAST_LEASE_SECONDS = 1.0
 
 
 class SearchOptions(TypedDict, total=False):
-    """The keyword arguments that all searches share, all of them optional.
-
-    Attributes:
-        metric: The name of what is compared, where the function returns a mapping; several names for several objectives.
-        direction: ``"max"`` or ``"min"``; one for each of several metrics.
-        parallel: How many trials run at the same time; as many as there are slots if not given.
-        pruner: What stops hopeless trials: ``"median"``, ``"asha"``, ``"hyperband"``, ``"patience"``, or a pruner of Optuna.
-        seed: Makes the choice of parameters repeatable.
-        timeout: Seconds after which no trial begins any more.
-        trial_timeout: Seconds after which a trial is ended and counts as failed.
-        retries: How often a trial that failed is tried again.
-        same_failures: If so many trials fail in the same way before any ends well, the search is given up; 3.
-        isolate: Whether each trial gets a fresh process; otherwise a slot's trials share one, with what it has imported.
-        nodes_per_trial: How many nodes each trial has; with more than one it is a distributed run of its own.
-        ps: How many of them are parameter servers.
-        evaluator: Whether one of them evaluates.
-        gpus_per_trial: GPUs of each trial, or of each of its nodes that train.
-        gpu_fraction: Share of one GPU for each.
-        lease_seconds: Seconds without a word until a slot, or the driver, counts as lost; 30.
-        name: A name for the study; that of the function if not given.
-        description: Free text that is kept with the study.
-        resume: Go on with the newest study of this name, if there is one: what has ended stays, what was under way
-            runs again.
-        tensorboard: Show the study in a TensorBoard while it goes on.
-        progress: Whether a table of the trials is shown; by default on a terminal and in a notebook.
-        spark: The session to run on; the active one if not given.
-        backend: ``"spark"`` (the default) or ``"processes"`` (this machine, no Spark).
-        project: Where the study is kept; `Project.open` with its defaults if not given.
-        kind: The folder that groups runs of this kind.
-    """
+    """The keyword arguments that all searches share, all of them optional; `hopyard.search` says what they mean."""
 
     metric: str | Sequence[str] | None
     direction: str | Sequence[str]
@@ -75,13 +46,18 @@ class SearchOptions(TypedDict, total=False):
     lease_seconds: float
     name: str | None
     description: str
-    resume: bool
+    resume: Resume
     tensorboard: bool
     progress: bool | None
     spark: SparkSession | SparkContext | None
     backend: str | None
     project: Project | None
     kind: str
+
+
+def shared_options(arguments: Mapping[str, Any]) -> SearchOptions:
+    """Returns those arguments of a call that all searches share."""
+    return cast("SearchOptions", {name: arguments[name] for name in SearchOptions.__optional_keys__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +93,9 @@ class SearchSpec:
         """Returns the specification that a user's arguments make.
 
         Raises:
-            BadArguments: There is no such option.
             InvalidSearch: Values do not fit together, or are out of their range.
             InvalidDevices: The GPUs asked for make no sense.
         """
-        _check_names(options)
         objectives, directions = _objectives(options)
         usual = Rules()
         rules = Rules(
@@ -156,7 +130,7 @@ def direction_of(value: object) -> Direction:
     for direction, words in ((Direction.MAX, ("max", "maximize")), (Direction.MIN, ("min", "minimize"))):
         if text in words:
             return direction
-    raise InvalidSearch(f"direction={value!r}", "give 'max' or 'min'")
+    raise InvalidSearch(f"direction={value!r} is not valid", "Give 'max' or 'min'")
 
 
 def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
@@ -165,25 +139,18 @@ def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Directio
     is_one = isinstance(direction, str) or not isinstance(direction, Sequence)
     directions = (direction,) * len(names) if is_one else tuple(direction)
     if not names or len(set(names)) < len(names):
-        raise InvalidSearch(f"metric={metric!r}", "give one name, or several that differ")
+        raise InvalidSearch(f"metric={metric!r} is not valid", "Give one name, or several that differ")
     if len(names) != len(directions):
         raise InvalidSearch(
-            f"{len(names)} metrics and {len(directions)} directions", "give a direction for each metric"
+            f"there are {len(names)} metrics and {len(directions)} directions",
+            "Give a direction for each metric",
         )
     return names, tuple(map(direction_of, directions))
 
 
-def _check_names(options: SearchOptions) -> None:
-    known = SearchOptions.__optional_keys__
-    for name in options.keys() - known:
-        alike = difflib.get_close_matches(name, known, n=1)
-        hint = f"; it may mean {alike[0]!r}" if alike else ""
-        raise BadArguments("SearchOptions", f"there is no option {name!r}{hint}")
-
-
 def _whole(name: str, value: object, *, least: int) -> int:
     if type(value) is not int or value < least:
-        raise InvalidSearch(f"{name}={value!r}", f"give a whole number of at least {least}")
+        raise InvalidSearch(f"{name}={value!r} is not valid", f"Give a whole number of at least {least}")
     return value
 
 
@@ -192,12 +159,12 @@ def _seconds(options: SearchOptions, name: str, *, least: float = LEAST_SECONDS)
     if value is None:
         return None
     if type(value) not in (int, float) or not least <= value < math.inf:
-        raise InvalidSearch(f"{name}={value!r}", f"give a number of seconds, at least {least:g}")
+        raise InvalidSearch(f"{name}={value!r} is not valid", f"Give a number of seconds, at least {least:g}")
     return float(value)
 
 
 def _switch(options: SearchOptions, name: str) -> bool:
     value = options.get(name, False)
     if not isinstance(value, bool):
-        raise InvalidSearch(f"{name}={value!r}", "give True or False")
+        raise InvalidSearch(f"{name}={value!r} is not valid", "Give True or False")
     return value

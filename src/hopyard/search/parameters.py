@@ -34,7 +34,7 @@ class Range:
     Attributes:
         low: One bound.
         high: The other one; the order does not matter.
-        log: Whether 0.001 is as far from 0.01 as 0.01 is from 0.1.
+        log: Whether numbers are spread evenly on a logarithmic scale: as many from 0.001 to 0.01 as from 0.01 to 0.1.
         step: Distance from one number to the next, beginning with the lower bound; None for all numbers.
     """
 
@@ -51,7 +51,7 @@ class Choice:
 
     Attributes:
         values: The values: any objects that can be pickled. In a mapping from value to space, such as
-            ``{"sgd": {"momentum": [0.0, 0.9]}, "adam": {}}``, the parameters of a space exist only with its value.
+            ``{"sgd": {"momentum": Range(0.0, 0.9)}, "adam": {}}``, the parameters of a space exist only with its value.
     """
 
     values: Iterable[object] | Mapping[Any, Mapping[str, object] | None]
@@ -87,7 +87,7 @@ class Parameter:
         """Returns a parameter that has one of some values."""
         choices = Choices.of(values)
         if not choices.stored:
-            raise InvalidSpace(name, shown(values), "give at least one value")
+            raise InvalidSpace(name, shown(values), "Give at least one value")
         return cls._chosen(name, choices)
 
     @classmethod
@@ -141,7 +141,7 @@ class Parameter:
         if isinstance(self.distribution, CategoricalDistribution):
             return len(self.distribution.choices)
         if not self.is_listed:
-            remedy = "a grid needs all values; give them as a list, or give the range a step"
+            remedy = "A grid needs a list of values; give one, or give the range a step"
             raise InvalidSpace(self.name, shown(self.to_json()), remedy)
         assert isinstance(self.distribution, (IntDistribution, FloatDistribution))
         return _steps(self.distribution.low, self.distribution.high, self.distribution.step or 1) + 1
@@ -216,22 +216,22 @@ def is_number(value: object) -> bool:
 
 def _number(name: str, bounds: Range, value: object) -> float:
     if isinstance(value, str):
-        raise InvalidSpace(name, shown(bounds), f"{value!r} is text; in YAML write 1.0e-4, not 1e-4")
+        raise InvalidSpace(name, shown(bounds), f"{value!r} is text; write the number without quotes")
     if not is_number(value):
-        raise InvalidSpace(name, shown(bounds), f"{value!r} is no number")
+        raise InvalidSpace(name, shown(bounds), f"{value!r} is not a number")
     assert isinstance(value, Real)
     if not math.isfinite(value):
-        raise InvalidSpace(name, shown(bounds), "bounds and step have to be finite")
+        raise InvalidSpace(name, shown(bounds), "Bounds and step have to be finite")
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _check_scale(name: str, bounds: Range, low: float, step: float | None) -> None:
     if bounds.log and low <= 0:
-        raise InvalidSpace(name, shown(bounds), "a logarithmic range has to begin above 0")
+        raise InvalidSpace(name, shown(bounds), "A logarithmic range has to begin above 0")
     if bounds.log and step is not None:
-        raise InvalidSpace(name, shown(bounds), "a logarithmic range has no step; leave one of the two out")
+        raise InvalidSpace(name, shown(bounds), "A logarithmic range has no step; leave one of the two out")
     if step is not None and step <= 0:
-        raise InvalidSpace(name, shown(bounds), "a step has to be above 0")
+        raise InvalidSpace(name, shown(bounds), "The step has to be above 0")
 
 
 def stepped(low: float, step: float, count: int) -> float:

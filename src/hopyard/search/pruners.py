@@ -46,9 +46,9 @@ def pruner_for(pruner: str | BasePruner | None) -> BasePruner:
     name = pruner or "none"
     if name not in kinds:
         near = difflib.get_close_matches(str(name), kinds, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        remedy = f"{hint}There are {', '.join(kinds)}, and those of Optuna"
-        raise InvalidSearch(f"the pruner {pruner!r}", remedy)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        remedy = f"{hint}Use {', '.join(kinds)}, or a pruner object of Optuna"
+        raise InvalidSearch(f"there is no pruner {pruner!r}", remedy)
     with warnings.catch_warnings():
         # PatientPruner has been experimental for years; the user cannot do anything about it.
         warnings.simplefilter("ignore", ExperimentalWarning)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
 
 from optuna.distributions import BaseDistribution
 
@@ -15,78 +13,67 @@ from hopyard.search.parameters import Choice, Parameter, Range, is_number, shown
 CONTEXT = "ctx"
 RANGE_KEYS = frozenset({"low", "high", "log", "step"})
 DICT_FORMS = (
-    'a dict has one of the forms {"low": 0.0001, "high": 0.1, "log": true}, '
+    'A dict has one of the forms {"low": 0.0001, "high": 0.1, "log": true}, '
     '{"low": 0, "high": 8, "step": 2}, {"values": [16, 32]} '
     'and {"choose": {"sgd": {"momentum": [0.0, 0.9]}, "adam": {}}}'
 )
 
 
-class Lists(Enum):
-    """What a list in a space means.
+def read_parameters(raw: Mapping[str, object]) -> tuple[Parameter, ...]:
+    """Returns the parameters of a space, in its order. A list holds values, also if they are two numbers.
 
-    `VALUES`: the values to try. `BOUNDS`: two numbers are the bounds of a range, in either order, and anything else
-    is a list of values to choose from.
+    Raises:
+        InvalidSpace: One of them cannot be searched.
+        InvalidSearch: The space is no mapping.
     """
+    parameters = _parameters(raw)
+    _check_once(parameters)
+    return parameters
 
-    VALUES = "values"
-    BOUNDS = "bounds"
+
+def _parameters(raw: Mapping[str, object]) -> tuple[Parameter, ...]:
+    if not isinstance(raw, Mapping):
+        raise InvalidSearch(f"the space is {shown(raw)}", "Give a dict from parameter to values")
+    return tuple(_parameter(name, value) for name, value in raw.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """Reads spaces in which lists have a certain meaning."""
+def _parameter(name: str, value: object) -> Parameter:
+    _check_name(name, value)
+    value = plain(value)
+    if isinstance(value, Mapping):
+        value = _from_dict(name, value)
+    match value:
+        case list():
+            return Parameter.choice(name, value)
+        case Range():
+            return Parameter.between(name, value)
+        case Choice():
+            return _choice(name, value)
+        case BaseDistribution():
+            return Parameter.like(name, value)
+        case None | str() | bool() | int() | float():
+            return Parameter.constant(name, value)
+        case tuple():
+            raise InvalidSpace(name, shown(value), _instead_of_tuple(value))
+    remedy = "Give a list, a Range, a Choice or a single value; Choice([x]) makes any object a single value"
+    raise InvalidSpace(name, shown(value), remedy)
 
-    lists: Lists
 
-    def parameters(self, raw: Mapping[str, object]) -> tuple[Parameter, ...]:
-        """Returns the parameters of a space, in its order.
+def _choice(name: str, choice: Choice) -> Parameter:
+    if isinstance(choice.values, Mapping):
+        branches = {value: _parameters(space or {}) for value, space in choice.values.items()}
+        return Parameter.branching(name, branches)
+    if isinstance(choice.values, str) or not isinstance(choice.values, Iterable):
+        raise InvalidSpace(name, shown(choice), "Give the values as a list")
+    return Parameter.choice(name, list(choice.values))
 
-        Raises:
-            InvalidSpace: One of them cannot be searched.
-            InvalidSearch: The space is no mapping.
-        """
-        parameters = self._parameters(raw)
-        _check_once(parameters)
-        return parameters
 
-    def _parameters(self, raw: Mapping[str, object]) -> tuple[Parameter, ...]:
-        if not isinstance(raw, Mapping):
-            raise InvalidSearch(f"the space {shown(raw)}", "give a dict from parameter to values")
-        return tuple(self._parameter(name, value) for name, value in raw.items())
-
-    def _parameter(self, name: str, value: object) -> Parameter:
-        _check_name(name, value)
-        value = plain(value)
-        if isinstance(value, Mapping):
-            value = _from_dict(name, value)
-        match value:
-            case list() | tuple():
-                return self._list(name, value)
-            case Range():
-                return Parameter.between(name, value)
-            case Choice():
-                return self._choice(name, value)
-            case BaseDistribution():
-                return Parameter.like(name, value)
-            case None | str() | bool() | int() | float():
-                return Parameter.constant(name, value)
-        remedy = (
-            "give a list, a Range, a Choice or a single value; Choice([x]) makes any object a single value"
-        )
-        raise InvalidSpace(name, shown(value), remedy)
-
-    def _list(self, name: str, values: list[object] | tuple[object, ...]) -> Parameter:
-        if self.lists is Lists.BOUNDS and len(values) == 2 and all(map(is_number, values)):
-            return Parameter.between(name, Range(*values))
-        return Parameter.choice(name, values)
-
-    def _choice(self, name: str, choice: Choice) -> Parameter:
-        if isinstance(choice.values, Mapping):
-            branches = {value: self._parameters(space or {}) for value, space in choice.values.items()}
-            return Parameter.branching(name, branches)
-        if isinstance(choice.values, str) or not isinstance(choice.values, Iterable):
-            raise InvalidSpace(name, shown(choice), "give the values as a list")
-        return Parameter.choice(name, list(choice.values))
+def _instead_of_tuple(value: tuple[object, ...]) -> str:
+    """Returns how to write what a tuple may mean: nobody can tell a range from a shape."""
+    meant = [f"{shown(list(value))} for these values", f"Choice([{shown(value)}]) for the tuple itself"]
+    if len(value) == 2 and all(map(is_number, value)):
+        meant.insert(0, f"Range{shown(value)} for all numbers between")
+    return f"A tuple may mean several things: write {', or '.join(meant)}"
 
 
 def _from_dict(name: str, value: Mapping[str, object]) -> Range | Choice:
@@ -103,11 +90,9 @@ def _from_dict(name: str, value: Mapping[str, object]) -> Range | Choice:
 
 def _check_name(name: object, value: object) -> None:
     if not isinstance(name, str) or not name.isidentifier():
-        raise InvalidSpace(
-            str(name), shown(value), "its name has to be one that a parameter of a function can have"
-        )
+        raise InvalidSpace(str(name), shown(value), "Take a name that a parameter of a function can have")
     if name == CONTEXT:
-        raise InvalidSpace(name, shown(value), "ctx is the name of the trial's context; take another one")
+        raise InvalidSpace(name, shown(value), "The trial's context has this name; take another one")
 
 
 def _check_once(parameters: tuple[Parameter, ...]) -> dict[str, Parameter]:
@@ -125,7 +110,7 @@ def _check_once(parameters: tuple[Parameter, ...]) -> dict[str, Parameter]:
 def _join(found: dict[str, Parameter], more: Mapping[str, Parameter]) -> None:
     for name, parameter in more.items():
         if name in found:
-            remedy = "a trial could have it twice; use the name once, or only in branches of the same choice"
+            remedy = "A trial could have it twice; use the name once, or only in branches of the same choice"
             raise InvalidSpace(name, shown(parameter.to_json()), remedy)
         found[name] = parameter
 
@@ -134,5 +119,5 @@ def _unite(found: dict[str, Parameter], more: Mapping[str, Parameter]) -> None:
     for name, parameter in more.items():
         known = found.setdefault(name, parameter)
         if known.distribution != parameter.distribution:
-            remedy = f"another branch has it in {shown(known.to_json())}; make both the same, or rename one"
+            remedy = f"Another branch has it as {shown(known.to_json())}; make both the same, or rename one"
             raise InvalidSpace(name, shown(parameter.to_json()), remedy)

@@ -56,7 +56,8 @@ class RowsSampler(OwnSampler):
                 self._left.remove(row)
         if not self._left:
             raise InvalidSearch(
-                f"a trial number {trial.number}", f"it has {self.total} trials, from number 0"
+                f"there is no trial number {trial.number}",
+                f"The study has {self.total} trials, from number 0",
             )
         self._remember(study, trial, NOTE, self._left.pop(0))
 
@@ -80,5 +81,5 @@ class RowsSampler(OwnSampler):
         """
         row = self._rows[self._recall(study, trial)[NOTE]]
         if param_name not in row:
-            raise InvalidSearch(f"{param_name!r} in trial {trial.number}", f"the trial's row is {dict(row)}")
+            raise InvalidSearch(f"trial {trial.number} has no {param_name!r}", f"It has {dict(row)}")
         return row[param_name]

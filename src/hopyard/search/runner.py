@@ -69,6 +69,7 @@ class StudyPlan:
         earlier: The run to go on with; None for a new one.
         tensorboard: Whether a TensorBoard shows it while it goes on.
         progress: Whether a table of the trials is shown; None for terminals and notebooks only.
+        go_on: How a user goes on with the study after it was interrupted.
     """
 
     spec: SearchSpec
@@ -85,6 +86,7 @@ class StudyPlan:
     earlier: RunRecord | None = None
     tensorboard: bool = False
     progress: bool | None = None
+    go_on: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -216,7 +218,9 @@ class StudyRunner:
     def _carry(self) -> None:
         slots = self._plan.backend.start(self._orders(), self._plan.parallel, self._service)
         try:
-            with StudyView(progress=self._plan.progress).showing(self.status, self._failures):
+            with StudyView(progress=self._plan.progress, go_on=self._plan.go_on).showing(
+                self.status, self._failures
+            ):
                 while not self._service.tick():
                     if self._service.news.wait(TICK_SECONDS):
                         self._service.news.clear()

@@ -49,7 +49,7 @@ def sampler_for(
     | name | what it does |
     |---|---|
     | ``tpe`` | The default. Learns from all trials, also with choices, branches and several objectives. |
-    | ``random`` | Any point, whatever came of others. |
+    | ``random`` | Points chosen at random. |
     | ``grid`` | Each combination once; for lists and ranges with a step. In order, but shuffled if there is a pruner. |
     | ``gp`` | A Gaussian process: for few, costly trials. Parameters of branches are chosen at random. |
     | ``cmaes`` | CMA-ES: for many trials with numbers. Choices and parameters of branches are left to TPE. |
@@ -77,10 +77,10 @@ def sampler_for(
     name = ALIASES.get(sampler or DEFAULT, sampler or DEFAULT)
     kind = _kinds().get(name)
     if kind is None:
-        raise InvalidSearch(f"the sampler {sampler!r}", _remedy(str(sampler)))
+        raise InvalidSearch(f"there is no sampler {sampler!r}", _remedy(str(sampler)))
     _check_options(name, options, kind.options)
     if len(directions) > 1 and not kind.takes_objectives:
-        raise InvalidSearch(f"several objectives with the sampler {name!r}", "take tpe, nsga2 or gp")
+        raise InvalidSearch(f"the sampler {name!r} takes one metric", "For several, use tpe, nsga2 or gp")
     for package, extra in kind.needs.items():
         if find_spec(package) is None:
             raise MissingDependency(package, f"the sampler {name!r}", extra)
@@ -155,7 +155,9 @@ def _random(request: _Request) -> BaseSampler:
 
 def _grid(request: _Request) -> BaseSampler:
     if not isinstance(request.space, Space):
-        raise InvalidSearch("a grid over this space", "take no sampler, it has its own trials")
+        raise InvalidSearch(
+            "the sampler 'grid' does not fit this space", "Leave sampler= out: the space has its own trials"
+        )
     return RowsSampler(request.space.grid(), shuffled=request.is_pruned)
 
 
@@ -166,7 +168,7 @@ def _gp(request: _Request) -> BaseSampler:
 def _cmaes(request: _Request) -> BaseSampler:
     always = [request.space.distributions[name] for name in request.space.always]
     if all(where.single() or isinstance(where, CategoricalDistribution) for where in always):
-        raise InvalidSearch("the sampler 'cmaes' without a range of numbers", "take tpe")
+        raise InvalidSearch("the sampler 'cmaes' needs a Range, and the space has none", "Use tpe")
     others = TPESampler(seed=request.seed, multivariate=False, constant_liar=request.parallel > 1)
     return CmaEsSampler(
         seed=request.seed,
@@ -193,12 +195,12 @@ def _evolution(request: _Request) -> BaseSampler:
 def _check_options(name: str, options: Collection[str], known: Collection[str]) -> None:
     unknown = [option for option in options if option not in known]
     if unknown:
-        has = f"it has {', '.join(known)}" if known else "it has none"
-        raise InvalidSearch(f"the option {unknown[0]!r} of the sampler {name!r}", has)
+        has = f"It has {', '.join(known)}" if known else "It has no options"
+        raise InvalidSearch(f"the sampler {name!r} has no option {unknown[0]!r}", has)
 
 
 def _remedy(name: str) -> str:
     names = [*_kinds(), *ALIASES]
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}There are {', '.join(names)}, and those of Optuna"
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Use {', '.join(names)}, or a sampler object of Optuna"

@@ -21,6 +21,7 @@ from hopyard.cluster.node_status import Sign
 from hopyard.errors import DriverOutOfReach
 from hopyard.scratch import scratch_folder
 from hopyard.search.assignment import Assignment
+from hopyard.search.desk import Verdict
 from hopyard.search.desk_service import LEAVE, NEXT, REPORT
 from hopyard.search.trial_order import PAYLOAD_FILE
 from hopyard.search.trial_process import TrialProcess
@@ -158,12 +159,12 @@ class Slot:
                     return count
                 continue
             ended = self._run_trial(Assignment.from_json(answer["trial"]), scratch, process)
-            if ended is None:
+            if self._over.is_set() and ended is None:
                 return count
-            count += 1
+            count += ended is not None
 
     def _run_trial(self, assignment: Assignment, scratch: Path, process: TrialProcess) -> TrialRecord | None:
-        """Runs a trial; returns what came of it, which is stored by then, or None if it was stopped."""
+        """Runs a trial; returns what came of it, which is stored by then, or None if it was cut short."""
         trial = TrialRun(self._orders, assignment, scratch / TRIAL_FOLDER, slot=self._number)
         self._trial = trial
         try:
@@ -173,11 +174,15 @@ class Slot:
             if self._orders.isolate:
                 process.close()
 
-    def _judge(self, number: int, points: Sequence[Point]) -> bool:
-        """Brings values of a trial to the driver; returns whether it is to be stopped."""
+    def _judge(self, number: int, points: Sequence[Point]) -> Verdict:
+        """Brings values of a trial to the driver; returns its verdict. That nobody answers is none on the trial."""
         told = [[step, dict(metrics)] for step, metrics in points]
-        answer = self._call(REPORT, number=number, points=told)
-        return answer is None or bool(answer["stop"])
+        try:
+            answer = self._call(REPORT, number=number, points=told)
+        except DriverOutOfReach as error:  # what has ended is stored all the same; the next call raises again
+            LOG.info("slot %d could not bring what trial %d reported: %s", self._number, number, error)
+            answer = None
+        return Verdict.DROP if answer is None else Verdict(answer["verdict"])
 
     def _call(self, method: str, **message: Any) -> Mapping[str, Any] | None:
         """Returns the driver's answer; None once the slot is to end.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hopyard.errors import InvalidSearch, InvalidSpace
 from hopyard.search.choices import Stored
 from hopyard.search.parameters import Parameter, describe, shown
-from hopyard.search.reading import Lists, Reader
+from hopyard.search.reading import read_parameters
 from hopyard.search.signature import check_function
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 
 
+@runtime_checkable
 class SearchSpace(Protocol):
     """What a study needs to know of its parameters.
 
@@ -65,20 +66,19 @@ class Space:
     parameters: tuple[Parameter, ...]
 
     @classmethod
-    def of(cls, raw: Mapping[str, object], *, lists: Lists) -> Space:
+    def of(cls, raw: Mapping[str, object]) -> Space:
         """Returns a space from what a user wrote.
 
-        A parameter is a list, a `Range`, a `Choice`, a distribution of Optuna's, one of the dicts that stand for
-        those in a file, or a single value, which each trial gets. No parameters at all make one trial.
+        A parameter is a list of values, a `Range`, a `Choice`, a distribution of Optuna's, one of the dicts that stand
+        for those in a file, or a single value, which each trial gets. No parameters at all make one trial.
 
         Args:
             raw: What each parameter may be, by name.
-            lists: Whether a list of two numbers holds values or bounds.
 
         Raises:
             InvalidSpace: A parameter cannot be searched.
         """
-        return cls(Reader(lists=lists).parameters(raw))
+        return cls(read_parameters(raw))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,23 +114,25 @@ class Space:
         """
         count = _count(self.parameters)
         if count > MOST_ROWS:
-            raise InvalidSearch(f"a grid of {count} trials", "take fewer values or another sampler")
+            raise InvalidSearch(f"the grid would have {count} trials", "Use fewer values, or another sampler")
         return list(_combinations(self.parameters))
 
     def rows(self, lists: Mapping[str, object]) -> list[dict[str, Any]]:
         """Returns combinations by index, as they are stored: the first of all values, the second of all, and so on.
 
         Args:
-            lists: What this space was made of, with `Lists.VALUES`. A value that is no list is in each row.
+            lists: What this space was made of. A value that is no list is in each row.
 
         Raises:
             InvalidSearch: The lists differ in length.
             InvalidSpace: Something is neither a list nor a single value.
         """
-        lengths = {name: len(values) for name, values in lists.items() if isinstance(values, (list, tuple))}
+        lengths = {name: len(values) for name, values in lists.items() if isinstance(values, list)}
         if len(set(lengths.values())) > 1:
             what = ", ".join(f"{length} of {name!r}" for name, length in lengths.items())
-            raise InvalidSearch(f"lists of {what}", "Length of each function argument list must be equal")
+            raise InvalidSearch(
+                f"the lists differ in length: {what}", "Length of each function argument list must be equal"
+            )
         count = max(lengths.values(), default=1)
         return [{p.name: _at(p, lists[p.name], index) for p in self.parameters} for index in range(count)]
 
@@ -186,7 +188,6 @@ def _combinations(parameters: tuple[Parameter, ...]) -> Iterator[dict[str, Any]]
 
 
 def _at(parameter: Parameter, values: object, index: int) -> Stored:
-    is_list = isinstance(values, (list, tuple))
-    if parameter.choices is None or not (is_list or parameter.is_constant):
-        raise InvalidSpace(parameter.name, shown(values), "give a list with a value for each trial")
-    return parameter.choices.stored_of(values[index] if isinstance(values, (list, tuple)) else values)
+    if parameter.choices is None or not (isinstance(values, list) or parameter.is_constant):
+        raise InvalidSpace(parameter.name, shown(values), "Give a list with a value for each trial")
+    return parameter.choices.stored_of(values[index] if isinstance(values, list) else values)

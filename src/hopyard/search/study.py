@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ class Study:
             InvalidSearch: There are several objectives; look at `best_trials`.
         """
         if len(self._study.directions) > 1:
-            raise InvalidSearch("one best trial for several objectives", "look at best_trials")
+            raise InvalidSearch("with several metrics there is no single best trial", "Use best_trials")
         if not any(trial.values and trial.state.value == "FINISHED" for trial in self.trials):
             raise NothingFound("best trial", self.run_id, len(self.trials))
         return record_of(self._study.best_trial)
@@ -116,5 +117,22 @@ class Study:
         return self._project.url(folder)
 
     def trials_dataframe(self) -> pd.DataFrame:
-        """Returns all trials as a pandas DataFrame, with Optuna's columns."""
-        return self._study.trials_dataframe()
+        """Returns all trials as a pandas DataFrame, with Optuna's columns.
+
+        Times are those of the attempt that counts: neither the pause before a study was resumed nor an attempt that was
+        lost is part of a trial's duration.
+        """
+        table = self._study.trials_dataframe()
+        for column, times in (("datetime_start", "started"), ("datetime_complete", "ended")):
+            if column in table:
+                table[column] = [_local_time(getattr(trial, times)) for trial in self.trials]
+        if "duration" in table:
+            table["duration"] = table["datetime_complete"] - table["datetime_start"]
+        return table
+
+
+def _local_time(seconds: float | None) -> pd.Timestamp | None:
+    """Returns a time as Optuna has it: that of this place, without a zone."""
+    import pandas as pd  # Optuna needs it for tables, too
+
+    return None if seconds is None else pd.Timestamp(datetime.fromtimestamp(seconds))  # noqa: DTZ006

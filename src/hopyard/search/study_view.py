@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,10 +18,12 @@ class StudyView:
 
     Args:
         progress: Whether it is shown; None for terminals and notebooks only.
+        go_on: How a user goes on with the study after Ctrl-C, which is said unless `progress` is False.
     """
 
-    def __init__(self, *, progress: bool | None) -> None:
+    def __init__(self, *, progress: bool | None, go_on: str = "") -> None:
         self._presenter = Presenter("study", progress=progress)
+        self._go_on = "" if progress is False else go_on
 
     @contextmanager
     def showing(
@@ -35,10 +38,24 @@ class StudyView:
             failures: Returns the first trial that failed in each way; likewise.
         """
         self._presenter.open(partial(_look, status, failures))
+        is_interrupted = False
         try:
             yield
+        except KeyboardInterrupt:
+            is_interrupted = True
+            raise
         finally:
             self._presenter.close(is_over=True)
+            if is_interrupted and self._go_on:
+                sys.stderr.write(f"{what_is_kept(status())}\nGo on with: {self._go_on}\n")
+
+
+def what_is_kept(status: StudyStatus) -> str:
+    """Returns a line for a user who has interrupted a study."""
+    of_all = "" if status.total is None else f" of {status.total}"
+    again = len(status.running)
+    rest = f"; {again} under way will run again" if again else ""
+    return f"Interrupted: {status.done}{of_all} trials of {status.title} have ended and are kept{rest}."
 
 
 def _look(

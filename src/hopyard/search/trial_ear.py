@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hopyard.cluster.channel import GO_ON, JUDGE, STOP, Reading, parse
 from hopyard.errors import BadMessage
+from hopyard.search.desk import Verdict
 from hopyard.search.trial_order import BEGUN, ENDED
 from hopyard.search.trial_output import TrialOutput
 
@@ -33,7 +34,7 @@ class TrialEar:
     Args:
         token: The line that marks the end of its output.
         listener: Keeps output and metrics.
-        judge: Brings values to the driver; returns whether the trial is to be stopped.
+        judge: Brings values to the driver; returns what is to become of the trial.
         answer: Tells the trial.
         clock: Seconds that only grow.
     """
@@ -43,7 +44,7 @@ class TrialEar:
         token: str,
         listener: Listener,
         *,
-        judge: Callable[[Sequence[Point]], bool],
+        judge: Callable[[Sequence[Point]], Verdict],
         answer: Callable[[bytes], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -55,7 +56,9 @@ class TrialEar:
         self._points: list[tuple[int, dict[str, float]]] = []
         self._told = float("-inf")
         self.has_begun = self.has_ended = False
-        self.is_hopeless = False
+        self.is_hopeless = False  # so said the pruner
+        self.is_dropped = False  # it was told to end, though nobody has judged it
+        self._is_unwanted = False
 
     @property
     def is_complete(self) -> bool:
@@ -82,7 +85,8 @@ class TrialEar:
             self.has_ended = True
         elif message.note == JUDGE:
             self._tell(self._points)
-            self._answer(STOP if self.is_hopeless else GO_ON)
+            self.is_dropped = self._is_unwanted and not self.is_hopeless
+            self._answer(STOP if self.is_hopeless or self.is_dropped else GO_ON)
         else:
             self._listener.message(line)
 
@@ -110,4 +114,6 @@ class TrialEar:
         self._points = self._points[len(points) :]
         self._told = self._clock()
         if points:
-            self.is_hopeless = self._judge(points) or self.is_hopeless
+            verdict = self._judge(points)
+            self.is_hopeless = self.is_hopeless or verdict is Verdict.PRUNE
+            self._is_unwanted = self._is_unwanted or verdict is Verdict.DROP

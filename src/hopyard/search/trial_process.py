@@ -41,6 +41,7 @@ class TrialProcess:
         self._ear: TrialEar | None = None
         self._lock = threading.Lock()
         self._is_stopped = False
+        self._is_cut = False  # stopped in mid-trial: what the function returns then may be half a result
 
     def run(self, order: TrialOrder, ear: TrialEar, seconds: float | None = None) -> Ending | None:
         """Runs one trial and returns how it ended; None if the process was stopped meanwhile.
@@ -68,6 +69,7 @@ class TrialProcess:
     def stop(self) -> None:
         """Ends the process, now and for good."""
         with self._lock:
+            self._is_cut = self._is_cut or (self._ear is not None and not self._ear.has_ended)
             self._is_stopped = True
             if self._child is not None:
                 self._child.stop()
@@ -94,10 +96,10 @@ class TrialProcess:
         if not is_usable:
             self.close()
         ear.close()
+        if self._is_stopped and (told is None or self._is_cut):
+            return None
         if told is not None:
             return told
-        if self._is_stopped:
-            return None
         if ended is None and not ear.has_begun:
             error = f"its process did not start within {START_SECONDS:.0f} s"
             return Ending(state=TrialState.FAILED, error_type=DIED, error=error)

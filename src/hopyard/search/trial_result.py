@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadResult
+from hopyard.training.scalar import as_number, shown
 
 if TYPE_CHECKING:
     from hopyard.tracking.jsonvalue import Json
@@ -67,14 +68,14 @@ def _read(value: Any, objectives: Sequence[str], wanted: Wanted) -> TrialResult:
         if not chosen:
             keys = ", ".join(map(repr, value)) or "nothing"
             raise BadResult(
-                _shown(value), f"it has no {' and '.join(objectives)}; metric= can be one of {keys}"
+                shown(value), f"It has no {' and '.join(objectives)}; metric= can be one of {keys}"
             )
-        values = tuple(_number(value[name], f"{name!r} in ") for name in chosen)
+        values = tuple(_number(value[name], f" as {name!r}") for name in chosen)
         return TrialResult(values=values, result=_rest(value, chosen))
     if len(objectives) > 1:
         is_row = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
         if not is_row or len(value) != len(objectives):
-            raise BadResult(_shown(value), f"return {len(objectives)} numbers: {', '.join(objectives)}")
+            raise BadResult(shown(value), f"Return {len(objectives)} numbers: {', '.join(objectives)}")
         return TrialResult(values=tuple(_number(each, "") for each in value))
     return TrialResult(values=(_number(value, ""),))
 
@@ -86,17 +87,12 @@ def _objectives_in(value: Mapping[str, Any], objectives: Sequence[str]) -> tuple
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, (str, bytes)) or value is None:
-        raise BadResult(f"{where}{_shown(value)}", "return a number, or a dict with one")
-    item = getattr(value, "item", None)  # of arrays and tensors that hold one number
     try:
-        number = float(item() if callable(item) else value)
-    except (TypeError, ValueError, RuntimeError) as error:  # as numpy, and as torch say that there are more
-        raise BadResult(f"{where}{_shown(value)}", "return a number, or a dict with one") from error
+        number = as_number(value)
+    except TypeError as error:
+        raise BadResult(f"{shown(value)}{where}", "Return a number, or a dict with one") from error
     if math.isnan(number):
-        raise BadResult(
-            f"{where}nan", "a value that is not a number cannot be compared; the training may have diverged"
-        )
+        raise BadResult(f"nan{where}", "NaN cannot be compared; the training may have diverged")
     return number
 
 
@@ -111,7 +107,3 @@ def _storable(value: Any) -> Json:
         return float(value)
     except (TypeError, ValueError):
         return repr(value)[:LONGEST_TEXT]
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r:.100} (a {type(value).__module__}.{type(value).__qualname__})"

@@ -26,7 +26,7 @@ from hopyard.tracking import NodeState, TrialRecord, TrialState, run_paths
 from hopyard.tracking.codec import encode_file
 
 if TYPE_CHECKING:
-    from hopyard.search.desk import Point
+    from hopyard.search.desk import Point, Verdict
     from hopyard.search.slot import SlotOrders
     from hopyard.search.trial_process import TrialProcess
     from hopyard.tensorboard.hparams import EventFile
@@ -72,8 +72,8 @@ class TrialRun:
         )
         self._paths = run_paths(orders.project, self._task.run_id)
 
-    def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], bool]) -> TrialRecord | None:
-        """Returns what came of the trial, which is stored by then; None if it was stopped."""
+    def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], Verdict]) -> TrialRecord | None:
+        """Returns what came of the trial, which is stored by then; None if it was cut short, which leaves no record."""
         started = time.time()
         checkpoints = Checkpoints(self._task, self._folder)
         place = NodePlace(scratch=self._folder, checkpoints=checkpoints.folder, members=Members(by_role={}))
@@ -90,7 +90,8 @@ class TrialRun:
             self._events = self._orders.events.begin(params=self._assignment.params, started=started)
         ear = TrialEar(order.token, keeper, judge=judge, answer=process.answer)
         ending = process.run(order, ear, self._orders.trial_seconds)
-        if ending is None:
+        if ending is None or ear.is_dropped:
+            self._forget()
             return None
         if ending.left:
             keeper.line(f"[hopyard] the trial left {ending.left}: its process is replaced".encode())
@@ -98,6 +99,11 @@ class TrialRun:
         with self._keeping:
             self._keeper = None
             return self._store(keeper, record)
+
+    def _forget(self) -> None:
+        """Stores nothing more of the trial."""
+        with self._keeping:
+            self._keeper = None
 
     def do_chores(self) -> None:
         """Stores what is due; called now and then by another thread while the trial runs."""

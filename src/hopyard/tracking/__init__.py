@@ -9,7 +9,7 @@ from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
-from hopyard.tracking.studies import find_study, newest_study, study_record
+from hopyard.tracking.studies import find_study, list_studies, newest_study, study_record
 from hopyard.tracking.writer import RunWriter
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "find_run",
     "find_study",
     "list_runs",
+    "list_studies",
     "newest_study",
     "run_paths",
     "study_record",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 from hopyard.errors import PathNotFound, RunNotFound
 from hopyard.store import Project
 from hopyard.tracking.catalog import LAST, find_run, list_runs
@@ -9,6 +12,8 @@ from hopyard.tracking.codec import decode
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord, StudyRecord
 from hopyard.tracking.runid import RunId
+
+_THREADS = 16  # as for the records of runs
 
 
 def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
@@ -22,6 +27,16 @@ def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
         return decode(StudyRecord, project.read(path), path)
     except PathNotFound:
         return None
+
+
+def list_studies(
+    project: Project, wanted: Callable[[RunRecord], bool] = lambda _: True
+) -> tuple[RunRecord, ...]:
+    """Returns the runs of a project that are studies and are wanted, newest first."""
+    runs = [run for run in list_runs(project).runs if wanted(run)]
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        are_studies = pool.map(lambda run: project.exists(run_paths(project, run.id).study), runs)
+        return tuple(run for run, is_study in zip(runs, are_studies, strict=True) if is_study)
 
 
 def newest_study(project: Project, name: str | None = None) -> RunRecord | None:

@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, overload
 
 from hopyard.cluster.channel import Reading, is_hopeless
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.cluster.ports import let_go
 from hopyard.errors import BadArguments, NotFed, NotInsideRun
+from hopyard.training.scalar import as_metrics, as_step
 
 if TYPE_CHECKING:
     from hopyard.feed.node_feed import NodeFeed
@@ -160,11 +161,19 @@ class NodeContext:
         """Returns the full path of something in the project, for example ``path("Resources/mnist")``."""
         return self.project.url(relative)
 
-    def report(self, step: int, **metrics: float) -> None:
-        """Records metrics of a step; costs microseconds and is kept even if this process dies next."""
-        now = time.time()
-        for name, value in metrics.items():
-            Reading(name=name, step=step, value=float(value), time=now).send(os.environ)
+    def report(self, step: SupportsIndex, **metrics: SupportsFloat) -> None:
+        """Records metrics of a step; costs microseconds and is kept even if this process dies next.
+
+        Args:
+            step: The number of the step or epoch: a whole number.
+            **metrics: Numbers, or scalars of NumPy, PyTorch or TensorFlow; NaN and infinity are recorded, too.
+
+        Raises:
+            BadReport: The step is no whole number, a metric is no number, or there is no metric.
+        """
+        number, values, now = as_step(step), as_metrics(metrics), time.time()
+        for name, value in values.items():
+            Reading(name=name, step=number, value=value, time=now).send(os.environ)
 
 
 def _why_not_fed(info: NodeInfo) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, SupportsFloat
+from typing import Any, Protocol, SupportsFloat, SupportsIndex
 
 from hopyard.errors import BadArguments, TrialStopped
 from hopyard.training.context import NodeContext
+from hopyard.training.scalar import as_metrics, as_step
 
 
 class ReportingContext(Protocol):
@@ -44,21 +45,23 @@ class Reporter:
         self._ctx = NodeContext.current() if ctx is None else ctx
         self._every = every
 
-    def __call__(self, step: int, /, **metrics: SupportsFloat) -> None:
+    def __call__(self, step: SupportsIndex, /, **metrics: SupportsFloat) -> None:
         """Reports the metrics of a step.
 
         Args:
-            step: The number of the step or epoch.
+            step: The number of the step or epoch: a whole number.
             **metrics: Numbers, or scalars of NumPy, PyTorch or TensorFlow.
 
         Raises:
+            BadReport: The step is no whole number, a metric is no number, or there is no metric.
             TrialStopped: The trial is to end here; let it pass. What was reported counts.
         """
-        if step % self._every:
+        number = as_step(step)
+        if number % self._every:
             return
-        self._ctx.report(step, **{name: float(value) for name, value in metrics.items()})
+        self._ctx.report(number, **as_metrics(metrics))
         if self._ctx.should_stop():
-            raise TrialStopped(step)
+            raise TrialStopped(number)
 
     def as_keras_callback(self, *, package: str = "keras") -> Any:
         """Returns a callback for ``model.fit`` that reports all numbers that Keras logs of an epoch.

@@ -6,7 +6,6 @@ import pytest
 
 from hopyard.cli.space_file import read_space
 from hopyard.errors import InvalidSetting
-from hopyard.search.reading import Lists
 from hopyard.search.space import Space
 
 pytestmark = pytest.mark.unit
@@ -30,9 +29,10 @@ def write(folder: Path, text: str, name: str = "space.yaml") -> Path:
 
 
 def test_all_forms_of_a_space_can_be_written_in_yaml(tmp_path: Path) -> None:
-    space = Space.of(read_space(write(tmp_path, YAML)), lists=Lists.BOUNDS)
+    space = Space.of(read_space(write(tmp_path, YAML)))
     assert space.always == ("learning_rate", "dropout", "batch_size", "optimizer", "epochs")
     assert space.to_json()["learning_rate"] == {"low": 0.0001, "high": 0.1, "log": True}
+    assert space.to_json()["dropout"] == {"values": [0.2, 0.7]}
 
 
 @pytest.mark.parametrize("text", ["1e-4", "1E-4", "1.e-4", ".1e-3", "+1.0e-4"])

@@ -80,5 +80,5 @@ def test_a_group_that_is_no_list_of_names_is_refused(components: dict[str, list[
 
 
 def test_an_ablation_of_nothing_is_refused() -> None:
-    with pytest.raises(InvalidSearch, match="give a dict"):
+    with pytest.raises(InvalidSearch, match="Give a dict"):
         Ablation.of({}, train)

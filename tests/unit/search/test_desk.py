@@ -6,7 +6,7 @@ import pytest
 
 from hopyard.cluster.node_status import Sign
 from hopyard.search.assignment import Assignment
-from hopyard.search.desk import DONE, MOST_LOSSES, QUIET_SECONDS, Desk, Instruction, Rules
+from hopyard.search.desk import DONE, MOST_LOSSES, QUIET_SECONDS, Desk, Instruction, Rules, Verdict
 from hopyard.tracking import TrialRecord, TrialState
 
 pytestmark = pytest.mark.unit
@@ -224,16 +224,16 @@ def test_after_the_time_of_the_study_no_trial_begins_and_those_under_way_are_wai
 def test_values_reach_the_book_and_its_verdict_the_trial() -> None:
     office = Office(trials=2)
     office.next(0)
-    assert not office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=1.0)
-    assert office.desk.report("life-0", 0, [(2, {"loss": 2.0})], now=2.0)
+    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=1.0) is Verdict.GO_ON
+    assert office.desk.report("life-0", 0, [(2, {"loss": 2.0})], now=2.0) is Verdict.PRUNE
     assert office.book.reported == [(0, 1), (0, 2)]
 
 
-def test_a_trial_that_was_given_to_another_slot_is_told_to_stop() -> None:
+def test_a_trial_that_was_given_to_another_slot_is_dropped_and_not_pruned() -> None:
     office = Office(trials=2, lease=30.0)
     office.next(0)
     office.pass_time(31)
-    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=office.now)
+    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=office.now) is Verdict.DROP
     assert office.book.reported == []
 
 

@@ -129,11 +129,11 @@ def test_a_sampler_that_breaks_ends_the_study_with_its_error() -> None:
     assert office.call(HEARTBEAT, **SIGN)["stop"] == "the driver could not go on: the sampler cannot go on"
 
 
-def test_a_report_is_answered_with_whether_to_stop() -> None:
+def test_a_report_is_answered_with_a_verdict() -> None:
     office = Office()
     office.next()
-    assert office.call(REPORT, number=0, points=[[1, {"loss": 0.5}]]) == {"stop": False}
-    assert office.call(REPORT, number=0, points=[[2, {"loss": 1.5}]]) == {"stop": True}
+    assert office.call(REPORT, number=0, points=[[1, {"loss": 0.5}]]) == {"verdict": "go on"}
+    assert office.call(REPORT, number=0, points=[[2, {"loss": 1.5}]]) == {"verdict": "prune"}
 
 
 def test_a_heartbeat_carries_what_the_trial_is_doing() -> None:

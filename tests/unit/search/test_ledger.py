@@ -12,9 +12,9 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import StudyDirection
 
 from hopyard.search.ledger import Ledger, record_of
+from hopyard.search.parameters import Range
 from hopyard.search.pruners import pruner_for
 from hopyard.search.quiet import quiet_optuna
-from hopyard.search.reading import Lists
 from hopyard.search.rows import RowsSampler
 from hopyard.search.space import Space
 from hopyard.tracking import TrialRecord, TrialState
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unit
 
 MAX, MIN = StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE
 ROWS = [{"x": 0.1, "layer": "relu"}, {"x": 0.2, "layer": "tanh"}, {"x": 0.1, "layer": "relu"}]
-SPACE = Space.of({"x": [0.0, 1.0], "layer": ["relu", "tanh"]}, lists=Lists.BOUNDS)
+SPACE = Space.of({"x": Range(0.0, 1.0), "layer": ["relu", "tanh"]})
 
 
 def new_study(

@@ -84,7 +84,5 @@ def test_a_pruner_of_optuna_stays_as_it_is() -> None:
 
 
 def test_an_unknown_pruner_is_refused_with_a_near_one() -> None:
-    with pytest.raises(
-        InvalidSearch, match=r"did you mean 'median'. There are none, median, asha, hyperband"
-    ):
+    with pytest.raises(InvalidSearch, match=r"Did you mean 'median'. Use none, median, asha, hyperband"):
         pruner_for("medain")

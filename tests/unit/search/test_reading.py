@@ -6,27 +6,27 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from hopyard.errors import InvalidSearch, InvalidSpace
 from hopyard.search.parameters import Choice, Parameter, Range
-from hopyard.search.reading import Lists, Reader
+from hopyard.search.reading import read_parameters
 
 pytestmark = pytest.mark.unit
 
-BOUNDS = Reader(lists=Lists.BOUNDS)
-VALUES = Reader(lists=Lists.VALUES)
 CATEGORICAL = CategoricalDistribution
 
 
-def read(value: object, reader: Reader = BOUNDS) -> Parameter:
-    (parameter,) = reader.parameters({"p": value})
+def read(value: object) -> Parameter:
+    (parameter,) = read_parameters({"p": value})
     return parameter
 
 
 @pytest.mark.parametrize(
     ("written", "distribution"),
     [
-        ([1, 8], IntDistribution(1, 8)),
-        ((8, 1), IntDistribution(1, 8)),
-        ([0.1, 1], FloatDistribution(0.1, 1.0)),
-        ([np.float64(0.5), np.int64(2)], FloatDistribution(0.5, 2.0)),
+        ([16, 64], CATEGORICAL([16, 64])),
+        ([0.1, 1], CATEGORICAL([0.1, 1])),
+        ([np.float64(0.5), np.int64(2)], CATEGORICAL([0.5, 2])),
+        (Range(8, 1), IntDistribution(1, 8)),
+        (Range(0.1, 1), FloatDistribution(0.1, 1.0)),
+        (Range(np.float64(0.5), np.int64(2)), FloatDistribution(0.5, 2.0)),
         ([False, True], CATEGORICAL([False, True])),
         ([1, 2, 3], CATEGORICAL([1, 2, 3])),
         (["a", "b"], CATEGORICAL(["a", "b"])),
@@ -46,19 +46,27 @@ def read(value: object, reader: Reader = BOUNDS) -> Parameter:
         (FloatDistribution(0.0, 1.0), FloatDistribution(0.0, 1.0)),
     ],
 )
-def test_a_space_with_bounds_is_read(written: object, distribution: object) -> None:
+def test_a_space_is_read(written: object, distribution: object) -> None:
     assert read(written).distribution == distribution
-
-
-@pytest.mark.parametrize("written", [[1, 8], (0.1, 1), [False, True]])
-def test_where_lists_hold_values_two_numbers_are_two_values(written: list[object]) -> None:
-    assert read(written, VALUES).distribution == CATEGORICAL(list(written))
 
 
 def test_the_lists_of_a_branch_mean_the_same_as_those_of_the_space() -> None:
     chosen = {"sgd": {"momentum": [0.0, 0.9]}}
-    assert read(Choice(chosen)).branch("sgd")[0].distribution == FloatDistribution(0.0, 0.9)
-    assert read(Choice(chosen), VALUES).branch("sgd")[0].distribution == CATEGORICAL([0.0, 0.9])
+    assert read(Choice(chosen)).branch("sgd")[0].distribution == CATEGORICAL([0.0, 0.9])
+
+
+@pytest.mark.parametrize("written", [(16, 64), (0.001, 0.1)])
+def test_two_numbers_in_a_tuple_are_refused_with_all_that_they_may_mean(written: tuple[float, float]) -> None:
+    with pytest.raises(InvalidSpace) as caught:
+        read(written)
+    for meant in (f"Range{written}", str(list(written)), f"Choice([{written}])"):
+        assert meant in str(caught.value)
+
+
+@pytest.mark.parametrize("written", [(1, 2, 3), ("a", "b"), (), (False, True)])
+def test_any_other_tuple_is_refused_too(written: tuple[object, ...]) -> None:
+    with pytest.raises(InvalidSpace, match=r"write \[.* for these values, or Choice"):
+        read(written)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +85,7 @@ def test_any_other_dict_is_refused_with_the_forms_that_there_are(written: object
         read(written)
 
 
-@pytest.mark.parametrize("written", [[], (), Choice([]), Choice({}), {"values": []}, {"choose": {}}])
+@pytest.mark.parametrize("written", [[], Choice([]), Choice({}), {"values": []}, {"choose": {}}])
 def test_a_parameter_without_values_is_refused(written: object) -> None:
     with pytest.raises(InvalidSpace, match="at least one value"):
         read(written)
@@ -85,7 +93,7 @@ def test_a_parameter_without_values_is_refused(written: object) -> None:
 
 @pytest.mark.parametrize("written", [{1, 2}, range(3), np.arange(3), object(), len])
 def test_what_is_neither_values_nor_a_single_value_is_refused(written: object) -> None:
-    with pytest.raises(InvalidSpace, match="give a list, a Range, a Choice or a single value"):
+    with pytest.raises(InvalidSpace, match="Give a list, a Range, a Choice or a single value"):
         read(written)
 
 
@@ -97,29 +105,29 @@ def test_a_choice_among_no_list_is_refused(written: object) -> None:
 
 @pytest.mark.parametrize("name", ["learning rate", "", "1st", "a.b", 3])
 def test_a_name_that_no_parameter_can_have_is_refused(name: str) -> None:
-    with pytest.raises(InvalidSpace, match="its name"):
-        BOUNDS.parameters({name: 1})
+    with pytest.raises(InvalidSpace, match="Take a name"):
+        read_parameters({name: 1})
 
 
 def test_the_name_of_the_context_is_refused() -> None:
     with pytest.raises(InvalidSpace, match="context"):
-        BOUNDS.parameters({"ctx": 1})
+        read_parameters({"ctx": 1})
 
 
 def test_a_space_is_a_mapping() -> None:
-    with pytest.raises(InvalidSearch, match="give a dict"):
-        BOUNDS.parameters([1, 2])
+    with pytest.raises(InvalidSearch, match="Give a dict"):
+        read_parameters([1, 2])
 
 
 def test_siblings_may_share_a_parameter() -> None:
     shared = {"rate": [0.1, 0.5]}
-    assert len(BOUNDS.parameters({"kind": Choice({"a": shared, "b": shared})})) == 1
+    assert len(read_parameters({"kind": Choice({"a": shared, "b": shared})})) == 1
 
 
 def test_siblings_cannot_share_a_name_for_different_things() -> None:
     branches = {"a": {"rate": [0.1, 0.5]}, "b": {"rate": [1, 5]}}
-    with pytest.raises(InvalidSpace, match="another branch"):
-        BOUNDS.parameters({"kind": Choice(branches)})
+    with pytest.raises(InvalidSpace, match="Another branch"):
+        read_parameters({"kind": Choice(branches)})
 
 
 @pytest.mark.parametrize(
@@ -133,4 +141,4 @@ def test_siblings_cannot_share_a_name_for_different_things() -> None:
 )
 def test_no_trial_can_have_a_parameter_twice(raw: dict[str, object]) -> None:
     with pytest.raises(InvalidSpace, match="have it twice"):
-        BOUNDS.parameters(raw)
+        read_parameters(raw)

@@ -16,7 +16,7 @@ from hopyard.errors import StudyBusy, StudyFailed
 from hopyard.search.assignment import Assignment
 from hopyard.search.desk_service import NEXT, DeskService
 from hopyard.search.options import SearchSpec
-from hopyard.search.reading import Lists
+from hopyard.search.parameters import Range
 from hopyard.search.rows import RowsSampler
 from hopyard.search.runner import StudyPlan, StudyRunner
 from hopyard.search.slot import SlotOrders
@@ -120,7 +120,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Project:
 def run(project: Project, backend: HereAndNow, *, earlier: RunRecord | None = None) -> Study:
     plan = StudyPlan(
         spec=SearchSpec.of(TRIALS, {}),
-        space=Space.of({"x": [0, TRIALS]}, lists=Lists.BOUNDS),
+        space=Space.of({"x": Range(0, TRIALS)}),
         sampler=RowsSampler(ROWS),
         pruner=NopPruner(),
         payload=b"",
@@ -242,7 +242,7 @@ def test_a_study_that_another_driver_is_at_is_left_to_it(tmp_path: Path) -> None
     before = the_run(project).record()
     with (
         Journal(project, run_paths(project, before.id).study_journal),
-        pytest.raises(StudyBusy, match="another driver is at it"),
+        pytest.raises(StudyBusy, match="another program is running the study"),
     ):
         resume(project, HereAndNow(square))
     assert the_run(project).record() == before

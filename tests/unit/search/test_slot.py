@@ -11,13 +11,15 @@ import pytest
 from hopyard.errors import DriverOutOfReach, PeerGone
 from hopyard.search.assignment import Assignment
 from hopyard.search.desk import Desk, Rules
-from hopyard.search.desk_service import NEXT, DeskService
+from hopyard.search.desk_service import NEXT, REPORT, DeskService
 from hopyard.search.slot import Slot, SlotOrders
 from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_result import Wanted
 from hopyard.store import Project
 from hopyard.testing.processes import descendants
 from hopyard.tracking import RunId, TrialRecord, TrialState
+from hopyard.tracking.codec import decode
+from hopyard.training.context import NodeContext
 
 pytestmark = pytest.mark.unit
 
@@ -31,6 +33,18 @@ def work(number: int) -> dict[str, float]:
     if number == 9:
         threading.Event().wait()
     return {"metric": float(number), "process": os.getpid()}
+
+
+def report_and_work(number: int, ctx: NodeContext) -> float:
+    """Reports once and returns its number."""
+    ctx.report(1, metric=number)
+    return float(number)
+
+
+def ask_and_work(number: int, ctx: NodeContext) -> float:
+    """Returns half a result if it is told to end."""
+    ctx.report(1, metric=number)
+    return -1.0 if ctx.should_stop() else float(number)
 
 
 class Trials:
@@ -71,8 +85,8 @@ class Driver:
         return answer
 
 
-def slot(driver: Driver, **options: Any) -> Slot:
-    payload = TrialCall.of(work, ("metric",), Wanted.VALUE).dump()
+def slot(driver: Driver, function: Callable[..., Any] = work, **options: Any) -> Slot:
+    payload = TrialCall.of(function, ("metric",), Wanted.VALUE).dump()
     orders = SlotOrders(
         run_id=RUN, project=Project.open(), payload=payload, objectives=("metric",), **options
     )
@@ -156,6 +170,53 @@ def test_a_slot_whose_driver_is_gone_for_too_long_gives_up() -> None:
         slot(driver, lease_seconds=1.0).run()
     assert len(records()) == 1  # which the next driver finds
     assert not descendants(os.getpid(), "trial_entry")
+
+
+def stored() -> list[tuple[int, TrialState, float | None]]:
+    found = [decode(TrialRecord, path.read_bytes(), str(path)) for path in records()]
+    return [(record.number, record.state, record.value) for record in found]
+
+
+def test_a_trial_that_has_finished_when_its_driver_is_gone_keeps_its_value() -> None:
+    driver = Driver(3)
+    ending = slot(driver, report_and_work)
+
+    def be_gone(method: str, _: Message) -> None:
+        if method == REPORT:
+            ending.stop("its driver is gone")  # as its lease does
+        if driver.book.asked:
+            raise gone()
+
+    driver.before = be_gone
+    ending.run()
+    assert stored() == [(3, TrialState.FINISHED, 3.0)]
+
+
+def test_a_trial_that_asks_a_driver_who_is_gone_leaves_no_record() -> None:
+    driver = Driver(3)
+
+    def be_gone(*_: object) -> None:
+        if driver.book.asked:
+            raise gone()
+
+    driver.before = be_gone
+    with pytest.raises(DriverOutOfReach):
+        slot(driver, ask_and_work, lease_seconds=1.0, is_judged=True).run()
+    assert stored() == []
+
+
+def test_a_slot_whose_trial_went_to_another_leaves_no_record_and_asks_for_the_next() -> None:
+    driver = Driver(3, 4)
+    losses = iter([True])
+
+    def lose_trial_3(method: str, message: Message) -> None:
+        if method == REPORT and next(losses, False):
+            driver.service.look(lambda desk: desk.leave(message["life"]))  # as if it had been silent
+
+    driver.before = lose_trial_3
+    slot(driver, ask_and_work, is_judged=True).run()
+    told = [(record.number, record.state, record.value, record.attempt) for record in driver.book.told]
+    assert told == [(3, TrialState.FINISHED, 3.0, 1), (4, TrialState.FINISHED, 4.0, 0)]
 
 
 def test_a_slot_that_is_stopped_ends_its_trial_and_tells_nobody() -> None:

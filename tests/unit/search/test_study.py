@@ -4,13 +4,18 @@ import json
 import urllib.parse
 from pathlib import Path
 
+import optuna
 import pytest
 
 import hopyard
 from hopyard.errors import InvalidSearch, NothingFound, RunNotFound
+from hopyard.search.ledger import Ledger
+from hopyard.search.quiet import quiet_optuna
+from hopyard.search.rows import RowsSampler
+from hopyard.search.space import Space
 from hopyard.search.study import Study
 from hopyard.store import Project
-from hopyard.tracking import RunWriter, TrialState
+from hopyard.tracking import RunId, RunWriter, TrialRecord, TrialState
 
 pytestmark = pytest.mark.unit
 
@@ -81,6 +86,19 @@ def test_trials_come_as_a_table(study: Study) -> None:
     assert list(table["params_layers"]) == [1, 3, 1, 3]
 
 
+def test_the_pause_before_a_study_was_resumed_is_no_part_of_a_trials_duration(project: Project) -> None:
+    space = Space.of({"x": 1})
+    with quiet_optuna():
+        optuna_study = optuna.create_study(sampler=RowsSampler(space.grid()))
+    ledger = Ledger(optuna_study, space, metric="metric")
+    ledger.ask()  # as the first driver did, and the next one tells what came of it
+    times = {"started": 1000.0, "ended": 1005.5}
+    ledger.tell(TrialRecord(number=0, params={}, state=TrialState.FINISHED, values=(1.0,), **times))
+    table = Study(project, RunId("app", "search", 1), optuna_study).trials_dataframe()
+    assert table["duration"][0].total_seconds() == 5.5
+    assert table["datetime_start"][0].to_pydatetime().timestamp() == 1000.0
+
+
 def test_optuna_has_the_study_too(study: Study) -> None:
     assert study.optuna_study.best_value == 0.2
 
@@ -120,5 +138,5 @@ def test_of_several_objectives_the_best_trials_are_those_that_no_other_beats(pro
         progress=False,
     )
     assert [trial.number for trial in study.best_trials] == [0, 1]
-    with pytest.raises(InvalidSearch, match="look at best_trials"):
+    with pytest.raises(InvalidSearch, match="Use best_trials"):
         study.best_trial  # noqa: B018

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from hopyard.cluster.channel import GO_ON, JUDGE, STOP
+from hopyard.search.desk import Verdict
 from hopyard.search.trial_ear import REPORT_SECONDS, TrialEar
 from hopyard.search.trial_order import ENDED
 
@@ -34,13 +35,17 @@ class Listening:
         self.told: list[list[tuple[int, dict[str, float]]]] = []
         self.answers: list[bytes] = []
         self.now = 0.0
+        self.is_driver_gone = False
         self.ear = TrialEar(
             "mark", self.kept, judge=self.judge, answer=self.answers.append, clock=lambda: self.now
         )
 
-    def judge(self, points: Sequence[tuple[int, Mapping[str, float]]]) -> bool:
+    def judge(self, points: Sequence[tuple[int, Mapping[str, float]]]) -> Verdict:
         self.told.append([(step, dict(metrics)) for step, metrics in points])
-        return any(metrics.get("loss", 0.0) > 1 for _, metrics in points)
+        if self.is_driver_gone:
+            return Verdict.DROP
+        is_bad = any(metrics.get("loss", 0.0) > 1 for _, metrics in points)
+        return Verdict.PRUNE if is_bad else Verdict.GO_ON
 
     def report(self, step: int, **metrics: float) -> None:
         for name, value in metrics.items():
@@ -90,6 +95,24 @@ def test_a_verdict_stays() -> None:
     listening.report(2, loss=0.1)
     listening.note(JUDGE)
     assert listening.answers == [STOP, STOP]
+
+
+def test_a_trial_that_asks_when_nobody_answers_is_dropped_and_not_hopeless() -> None:
+    listening = Listening()
+    listening.is_driver_gone = True
+    listening.report(1, loss=0.5)
+    listening.note(JUDGE)
+    assert listening.answers == [STOP]
+    assert listening.ear.is_dropped
+    assert not listening.ear.is_hopeless
+
+
+def test_a_trial_that_never_asks_is_not_dropped() -> None:
+    listening = Listening()
+    listening.is_driver_gone = True
+    listening.report(1, loss=0.5)
+    listening.ear.close()
+    assert not listening.ear.is_dropped
 
 
 def test_what_was_not_brought_yet_is_brought_at_the_end() -> None:

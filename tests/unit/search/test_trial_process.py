@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from hopyard.cluster.channel import is_hopeless
+from hopyard.search.desk import Verdict
 from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_ear import TrialEar
 from hopyard.search.trial_order import PAYLOAD_FILE, Ending, TrialOrder
@@ -33,6 +34,11 @@ def work(what: str = "", value: float = 0.0) -> dict[str, float]:
     if what == "hang":
         print("waiting", flush=True)
         threading.Event().wait()
+    if what == "leave early":
+        told_to_end = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: told_to_end.set())
+        print("waiting", flush=True)
+        told_to_end.wait()
     if what == "ask":
         value = float(is_hopeless(os.environ))
     if what == "die":
@@ -85,7 +91,7 @@ class Trials:
             folder=str(self.folder),
             token=uuid4().hex,
         )
-        ear = TrialEar(order.token, self.kept, judge=lambda _: False, answer=self.answer)
+        ear = TrialEar(order.token, self.kept, judge=lambda _: Verdict.GO_ON, answer=self.answer)
         self.on_question = on_question
         return self.process.run(order, ear, seconds)
 
@@ -160,6 +166,10 @@ def test_the_start_of_a_process_is_not_time_of_its_first_trial(tmp_path: Path) -
         trials.process.close()
     assert ending is not None
     assert ending.state is TrialState.FINISHED
+
+
+def test_what_a_function_returns_because_it_was_told_to_end_is_no_result(trials: Trials) -> None:
+    assert trials.run(what="leave early", on_line=trials.process.stop) is None
 
 
 def test_a_stop_ends_the_trial_under_way_and_there_is_no_other(trials: Trials) -> None:

@@ -47,7 +47,7 @@ def test_several_objectives_come_from_a_mapping_or_in_order() -> None:
         (math.nan, "nan"),
         ([0.1, 0.2], "list"),
         ({"loss": 1.0, "accuracy": 0.9}, "'loss', 'accuracy'"),
-        ({"metric": math.nan}, "'metric' in nan"),
+        ({"metric": math.nan}, "nan as 'metric'"),
         (object, "type"),
     ],
 )
@@ -58,7 +58,7 @@ def test_what_cannot_be_compared_is_refused_with_what_it_is(value: Any, words: s
 
 
 def test_too_few_numbers_for_several_objectives_are_refused() -> None:
-    with pytest.raises(BadResult, match="return 2 numbers: a, b"):
+    with pytest.raises(BadResult, match="Return 2 numbers: a, b"):
         read_result((1.0,), ("a", "b"))
 
 

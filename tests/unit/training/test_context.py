@@ -5,14 +5,16 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hopyard import NodeContext, Project
+from hopyard.cluster.channel import VARIABLE, Reading, parse
 from hopyard.cluster.members import Members
 from hopyard.cluster.node import NodePlace, NodeTask
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.ports import hold_port
-from hopyard.errors import NotInsideRun
+from hopyard.errors import BadReport, NotInsideRun
 from hopyard.tracking import RunId
 
 pytestmark = pytest.mark.unit
@@ -50,6 +52,31 @@ def port_of(descriptor: int) -> int:
 def test_there_is_no_context_outside_a_node() -> None:
     with pytest.raises(NotInsideRun, match="only inside a function that"):
         NodeContext.current({})
+
+
+@pytest.fixture
+def channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file that a node's reports go to."""
+    with (tmp_path / "channel").open("wb") as file:
+        monkeypatch.setenv(VARIABLE, str(file.fileno()))
+        yield tmp_path / "channel"
+
+
+def test_a_report_is_sent_as_numbers(tmp_path: Path, channel: Path) -> None:
+    context(tmp_path).report(np.int64(3), loss=np.array([0.5]), accuracy=1)
+    readings = [parse(line) for line in channel.read_bytes().splitlines()]
+    told = [(each.name, each.step, each.value) for each in readings if isinstance(each, Reading)]
+    assert told == [("loss", 3, 0.5), ("accuracy", 3, 1.0)]
+
+
+def test_nothing_is_sent_of_a_report_in_which_one_value_is_wrong(tmp_path: Path, channel: Path) -> None:
+    with pytest.raises(BadReport, match=r"the metric 'note' is 'low' \(type str\)"):
+        context(tmp_path).report(1, loss=0.5, note="low")  # type: ignore[arg-type]
+    with pytest.raises(BadReport, match=r"the step is 'one' \(type str\)"):
+        context(tmp_path).report("one", loss=1)  # type: ignore[arg-type]
+    with pytest.raises(BadReport, match="at least one"):
+        context(tmp_path).report(3)
+    assert channel.read_bytes() == b""
 
 
 def test_a_node_knows_its_place_and_the_addresses_of_all(tmp_path: Path) -> None:

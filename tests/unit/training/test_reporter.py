@@ -10,7 +10,7 @@ from hopyard.cluster.channel import VARIABLE, Reading, parse
 from hopyard.cluster.members import Members
 from hopyard.cluster.node import NodePlace, NodeTask
 from hopyard.cluster.plan import Plan
-from hopyard.errors import BadArguments, NotInsideRun, TrialStopped
+from hopyard.errors import BadArguments, BadReport, NotInsideRun, TrialStopped
 from hopyard.tracking import RunId
 from hopyard.training.reporter import Reporter
 
@@ -86,6 +86,16 @@ def test_steps_in_between_are_passed_over() -> None:
 def test_a_reporter_of_no_steps_is_refused() -> None:
     with pytest.raises(BadArguments, match="every is 0"):
         Reporter(Recorded(), every=0)
+
+
+def test_a_step_that_is_no_number_is_refused_even_if_it_would_be_passed_over() -> None:
+    with pytest.raises(BadReport, match=r"the step is '12' \(type str\)"):
+        Reporter(Recorded(), every=10)("12", loss=1.0)  # type: ignore[arg-type]
+
+
+def test_a_metric_that_is_no_number_is_refused() -> None:
+    with pytest.raises(BadReport, match="the metric 'loss' is None"):
+        Reporter(Recorded())(0, loss=None)  # type: ignore[arg-type]
 
 
 def test_outside_a_run_a_context_has_to_be_given() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hops.calls import takes_spark
 from hops.eras import Era, Returned, era_of, of_study
 from hops.label import NO_NAME, Label
-from hops.launches import listed
+from hops.launches import between
 from hops.names import takes_names
 from hops.searches import METRIC, check_some_ended, search_options
 from hopyard.store import Project
@@ -102,7 +102,7 @@ def differential_evolution(
     many = SINCE_1_1 if era is Era.TUPLES else UNTIL_1_0
     study = search(
         objective_function,
-        listed(boundary_dict),
+        between(boundary_dict),
         generations=many.generations if generations is None else generations,
         population=many.population if population is None else population,
         mutation=mutation,

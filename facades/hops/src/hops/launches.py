@@ -11,6 +11,7 @@ from hopyard.training.launch import launch as run
 from hopyard.training.result import RunResult
 
 if TYPE_CHECKING:
+    from hopyard.search.parameters import Range
     from hopyard.search.study import Study
 
 KIND = "launcher"
@@ -53,25 +54,44 @@ def listed(args_dict: Mapping[str, Iterable[Any]]) -> dict[str, Sequence[Any]]:
     return {name: list(values) for name, values in args_dict.items()}
 
 
+def between(boundary_dict: Mapping[str, Iterable[Any]]) -> dict[str, Range | list[Any]]:
+    """Returns bounds as ranges: two numbers in either order, as the old library took them; other lists are values."""
+    return {name: _range(list(values)) for name, values in boundary_dict.items()}
+
+
+def _range(values: list[Any]) -> Range | list[Any]:
+    from hopyard.search.parameters import Range, is_number
+
+    return Range(*values) if len(values) == 2 and all(map(is_number, values)) else values
+
+
 def _launch_rows(
     function: Callable[..., Any], lists: Mapping[str, Sequence[Any]], label: Label, spark: Any
 ) -> Study:
-    from hopyard.search.api import run_search
     from hopyard.search.options import SearchOptions
-    from hopyard.search.reading import Lists
+    from hopyard.search.request import SearchRequest
     from hopyard.search.rows import RowsSampler
     from hopyard.search.space import Space
+    from hopyard.search.study_names import fresh_name
     from hopyard.search.trial_result import Wanted
+    from hopyard.store import Project
 
-    space = Space.of(lists, lists=Lists.VALUES)
+    space = Space.of(lists)
     options = SearchOptions(
         kind=KIND,
-        name=label.name,
+        name=None if label.name is None else fresh_name(Project.open(), label.name),
         description=label.description,
         spark=spark,
         tensorboard=has_tensorboard(),
     )
     rows = RowsSampler(space.rows(lists))
-    study = run_search(function, space, rows, {}, None, Wanted.ANYTHING, options)
+    study = SearchRequest(
+        fn=function,
+        space=space,
+        sampler=rows,
+        sampler_options={},
+        wanted=Wanted.ANYTHING,
+        options=options,
+    ).run()
     raise_failed(study, most=0)
     return study

@@ -9,7 +9,7 @@ from hops.calls import takes_spark
 from hops.eras import Returned, era_of, of_study
 from hops.failures import raise_failed
 from hops.label import NO_NAME, Label, has_tensorboard
-from hops.launches import listed
+from hops.launches import between, listed
 from hops.names import takes_names
 
 if TYPE_CHECKING:
@@ -101,16 +101,19 @@ def random_search(
     label = Label.of(name, versioned_resources, description)
     key = optimization_key or label.key or METRIC
     options = search_options(label, direction, key, spark)
-    study = search(map_fun, listed(boundary_dict), trials=samples, **options)
+    study = search(map_fun, between(boundary_dict), trials=samples, **options)
     return of_study(check_some_ended(study), era, key=key)
 
 
 def search_options(label: Label, direction: str, key: str, spark: Any) -> SearchOptions:
-    """Returns what the functions of this library tell any search."""
+    """Returns what the functions of this library tell any search; names need not be unique in them."""
+    from hopyard.search.study_names import fresh_name
+    from hopyard.store import Project
+
     return {
         "direction": direction,
         "metric": key,
-        "name": label.name,
+        "name": None if label.name is None else fresh_name(Project.open(), label.name),
         "description": label.description,
         "spark": spark,
         "tensorboard": has_tensorboard(),
