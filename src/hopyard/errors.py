@@ -27,6 +27,17 @@ class InvalidName(HopyardError, ValueError):
         return f"{self.value!r} cannot be used as a name in a project: {self.reason}."
 
 
+class OutsideProject(InvalidName):
+    """A full path or URL that is not in the project."""
+
+    def __init__(self, value: str, project: str) -> None:
+        super().__init__(value, project)
+        self.project = project
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is not in the project {self.project}. Give a path in the project, in full or relative to it."
+
+
 class PathNotFound(HopyardError, FileNotFoundError):
     """A path that a caller asked for is not in the store."""
 
