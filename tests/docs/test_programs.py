@@ -16,9 +16,7 @@ SECONDS = 100
 def alone() -> list[Program]:
     """Returns the programs that need no Spark, and the first of README, which stands for those that do."""
     first = programs(pages()[0])[0]
-    return [first] + [
-        program for page in pages() for program in programs(page) if not program.uses_spark
-    ]
+    return [first] + [program for page in pages() for program in programs(page) if not program.uses_spark]
 
 
 @pytest.mark.parametrize("program", alone(), ids=lambda program: program.at)
