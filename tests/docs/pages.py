@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+LANES = {"tensorflow": ("keras", "tensorflow"), "torch": ("torch",)}
 MARK = re.compile(r"<!-- (continues|prints|raises|not run)(?:: (.+?))? -->")
 FENCE = re.compile(r"```(\w*)")
 
@@ -66,6 +68,13 @@ class Program:
         return "spark" in self.text and 'backend="processes"' not in self.text
 
     @property
+    def lanes(self) -> list[str]:
+        """The lanes of tests that it belongs to."""
+        imported = set(re.findall(r"^ *(?:import|from) (\w+)", self.text, re.MULTILINE))
+        frameworks = [lane for lane, names in LANES.items() if imported.intersection(names)]
+        return [*frameworks, *(["spark"] if self.uses_spark else [])]
+
+    @property
     def error(self) -> str:
         """The class of the error that the last block ends with; empty if it ends well."""
         return self.blocks[-1].error
@@ -73,7 +82,7 @@ class Program:
 
 def pages() -> list[Path]:
     """Returns the pages that users read."""
-    return [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+    return [README, *sorted(ROOT.glob("docs/*.md"))]
 
 
 def blocks(page: Path) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""The programs of README and docs that need no Spark run as pasted, each in a process of its own."""
+"""README, and the programs of docs that need no Spark, run as pasted: each in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,30 +7,35 @@ import sys
 
 import pytest
 
-from .pages import Program, missing, pages, programs
+from .pages import README, Program, missing, pages, programs
 
-pytestmark = pytest.mark.cluster
-SECONDS = 100
-
-
-def alone() -> list[Program]:
-    """Returns the programs that need no Spark, and the first of README, which stands for those that do."""
-    first = programs(pages()[0])[0]
-    return [first] + [program for page in pages() for program in programs(page) if not program.uses_spark]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+SECONDS = 300
 
 
-@pytest.mark.parametrize("program", alone(), ids=lambda program: program.at)
+def with_marks(program: Program):
+    """Returns a parameter of the test, in the lanes of what the program needs."""
+    return pytest.param(program, marks=[getattr(pytest.mark, lane) for lane in program.lanes], id=program.at)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        with_marks(program)
+        for page in pages()
+        for program in programs(page)
+        if page == README or not program.uses_spark
+    ],
+)
 def test_program_of_a_page_runs_as_pasted(program, empty_folder):
     file = empty_folder / "program.py"
-    text = program.blocks[0].text if program.uses_spark else program.text
-    file.write_text(text)
-    ended = subprocess.run(
-        [sys.executable, file.name], capture_output=True, text=True, timeout=SECONDS, cwd=empty_folder
+    file.write_text(program.text)
+    ended = subprocess.run([sys.executable, file.name], capture_output=True, text=True, timeout=SECONDS)
+    output = ended.stdout + ended.stderr
+    assert bool(ended.returncode) == bool(program.error), (
+        f"{program.at} ended with {ended.returncode}:\n{output}"
     )
-    assert bool(ended.returncode) == bool(program.error), f"{program.at}\n{ended.stdout}\n{ended.stderr}"
-    assert program.error in ended.stderr
-    if program.uses_spark:
-        return
+    assert program.error in ended.stderr, f"{program.at}:\n{output}"
     for shown in program.printed:
-        line = missing(ended.stdout + ended.stderr, shown.text)
-        assert not line, f"{shown.at} shows {line!r}, which was not printed:\n{ended.stdout}\n{ended.stderr}"
+        line = missing(output, shown.text)
+        assert not line, f"{shown.at} shows {line!r}, which was not printed:\n{output}"

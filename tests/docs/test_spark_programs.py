@@ -1,4 +1,4 @@
-"""The programs of README and docs that use Spark run as pasted, all of them on one Spark."""
+"""The programs of docs that use Spark run as pasted, all of them on the Spark of the other tests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from .pages import Block, Program, missing, pages, programs
+from .pages import README, Block, Program, missing, pages, programs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 def with_marks(program: Program):
     """Returns a parameter of the test, in the lanes of the frameworks that the program needs."""
-    lanes = [
-        getattr(pytest.mark, lane)
-        for lane, words in {"tensorflow": ("keras", "tensorflow"), "torch": ("torch",)}.items()
-        if any(f"import {word}" in program.text for word in words)
-    ]
-    return pytest.param(program, marks=lanes, id=program.at)
+    return pytest.param(program, marks=[getattr(pytest.mark, lane) for lane in program.lanes], id=program.at)
 
 
 @pytest.fixture
@@ -36,7 +31,7 @@ def run(block: Block, names: dict[str, object], output: io.StringIO) -> None:
     with redirect_stdout(output), redirect_stderr(output):
         try:
             exec(compile(block.padded, block.page, "exec", dont_inherit=True), names)
-        except BaseException as error:  # noqa: BLE001  a page may show any
+        except BaseException as error:  # a page may show any error
             traceback.print_exc(file=output)
             if block.error != type(error).__name__:
                 error.add_note(f"in the block at {block.at}")
@@ -48,7 +43,12 @@ def run(block: Block, names: dict[str, object], output: io.StringIO) -> None:
 @pytest.mark.usefixtures("shared_spark", "empty_folder")
 @pytest.mark.parametrize(
     "program",
-    [with_marks(program) for page in pages() for program in programs(page) if program.uses_spark],
+    [
+        with_marks(program)
+        for page in pages()
+        for program in programs(page)
+        if page != README and program.uses_spark
+    ],
 )
 def test_program_of_a_page_runs_on_spark(program):
     names: dict[str, object] = {"__name__": "__main__"}
