@@ -72,8 +72,8 @@ class FrameSource:
         columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
         kept = Keep.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
-        ask = AskFrame(plan=plan, form=form, schema=to_arrow_schema(columns), kept=kept.places)
-        return frame.mapInArrow(ask, kept.schema)
+        arrow = to_arrow_schema(columns)
+        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
 
 
 @dataclass(frozen=True, slots=True)
