@@ -54,19 +54,19 @@ class KeptColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """Which columns of a DataFrame are kept.
+class ResultColumns:
+    """The columns of a DataFrame with results.
 
     Attributes:
-        places: Their places in it.
-        schema: Their names and types, and then those of the results.
+        places: Which columns of the rows are kept, by place.
+        schema: Names and types of those, and then of the results.
     """
 
     places: tuple[int, ...]
     schema: StructType
 
     @classmethod
-    def of(cls, frame: DataFrame, results: StructType, keep: object) -> Keep:
+    def of(cls, frame: DataFrame, results: StructType, keep: object) -> ResultColumns:
         """Returns what is to be kept, after checking it.
 
         Args:

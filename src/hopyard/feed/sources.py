@@ -11,7 +11,7 @@ from hopyard.cluster.spark_action import summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
-from hopyard.feed.kept_columns import Keep
+from hopyard.feed.kept_columns import ResultColumns
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
 
@@ -70,10 +70,10 @@ class FrameSource:
         from pyspark.sql.types import StructType
 
         columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
-        kept = Keep.of(self.frame, columns, keep)
+        kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
-        ask = AskFrame(plan=plan, form=form, schema=to_arrow_schema(columns), kept=kept.places)
-        return frame.mapInArrow(ask, kept.schema)
+        arrow = to_arrow_schema(columns)
+        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
 
 
 @dataclass(frozen=True, slots=True)
