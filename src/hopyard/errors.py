@@ -27,6 +27,17 @@ class InvalidName(HopyardError, ValueError):
         return f"{self.value!r} cannot be used as a name in a project: {self.reason}."
 
 
+class OutsideProject(InvalidName):
+    """A full path or URL that is not in the project."""
+
+    def __init__(self, value: str, project: str) -> None:
+        super().__init__(value, project)
+        self.project = project
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is not in the project {self.project}. Give a path in the project, in full or relative to it."
+
+
 class PathNotFound(HopyardError, FileNotFoundError):
     """A path that a caller asked for is not in the store."""
 
@@ -378,16 +389,27 @@ class CorruptRecord(HopyardError, ValueError):
 class RunNotFound(HopyardError, LookupError):
     """No run of the project answers to a text."""
 
-    def __init__(self, text: str, project: str) -> None:
-        super().__init__(text, project)
+    def __init__(
+        self, text: str, project: str, near: str | None = None, runs: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(text, project, near, runs)
         self.text = text
         self.project = project
+        self.near = near
+        self.runs = runs
 
     def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
         return (
-            f"no run in {self.project} answers to {self.text!r}; a run is named by its id, the end of its id, "
-            "its name, or 'last'."
+            f"there is no run {self.text!r} in {self.project}.{guess}{self._there()} A run is named by its id, the start "
+            "or end of its id, its name, its folder, or 'last'."
         )
+
+    def _there(self) -> str:
+        if self.runs is None:
+            return ""
+        more = f" and {len(self.runs) - 5} more" if len(self.runs) > 5 else ""
+        return f" Its runs: {', '.join(self.runs[:5])}{more}." if self.runs else " It has no runs yet."
 
 
 class AmbiguousRun(HopyardError, LookupError):

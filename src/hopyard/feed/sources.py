@@ -11,6 +11,7 @@ from hopyard.cluster.spark_action import summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.kept_columns import ResultColumns
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
 
@@ -33,8 +34,8 @@ class Source(Protocol):
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame | RDD[Any]:
-        """Returns the results, which are computed when they are used."""
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame | RDD[Any]:
+        """Returns the results, which are computed when they are used, after the columns of their rows to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,11 @@ class FrameSource:
         reports = frame.mapInArrow(FeedFrame(plan=plan, form=form), REPORT_SCHEMA)
         return [parse_report(row.report) for row in reports.collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame:
-        """Returns the results, which are computed when they are used.
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame:
+        """Returns the results, which are computed when they are used, after the columns of their rows to keep.
 
         Raises:
-            BadArguments: There is no schema.
+            BadArguments: There is no schema, or a column to keep is not there.
         """
         if schema is None:
             example = 'cluster.inference(frame, schema="prediction float")'
@@ -69,8 +70,10 @@ class FrameSource:
         from pyspark.sql.types import StructType
 
         columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
-        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=to_arrow_schema(columns)), columns)
+        arrow = to_arrow_schema(columns)
+        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,17 @@ class RowsSource:
         """Feeds all partitions, in one Spark job."""
         return [parse_report(text) for text in self.rows.mapPartitions(FeedRows(plan=plan)).collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> RDD[Any]:
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> RDD[Any]:
         """Returns the results, which are computed when they are used.
 
         Raises:
-            BadArguments: There is a schema, which an RDD has no use for.
+            BadArguments: There is a schema, or columns to keep, which an RDD has no use for.
         """
+        if keep:
+            raise BadArguments(
+                "inference",
+                f"keep={keep!r}: an RDD has no columns; give a DataFrame, or let the function return them",
+            )
         if schema is not None:
             raise BadArguments("inference", "the results for an RDD are objects, without a schema")
         return self.rows.mapPartitions(AskRows(plan=plan))

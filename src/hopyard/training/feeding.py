@@ -111,11 +111,11 @@ class Feeding:
             self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
             raise
 
-    def inference(self, data: object, schema: Any, *, feed_timeout: float) -> Any:
+    def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
         """Returns the results for all rows, which are computed when they are used.
 
         Raises:
-            BadArguments: The data is nothing that can be fed, or a schema is missing.
+            BadArguments: The data is nothing that can be fed, a schema is missing, or a column to keep.
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
@@ -124,7 +124,7 @@ class Feeding:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema)
+        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
         self._asking.watch(source.context)
         return results
 
