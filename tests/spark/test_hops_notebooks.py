@@ -26,7 +26,8 @@ def train_and_save() -> dict[str, object]:
     model = tensorboard.logdir() + "mnist_cnn.pt"
     Path(model).write_bytes(b"weights")
     Path("scratch.txt").write_text("forgotten")
-    return {"accuracy": 0.75, "model": model}
+    Path("plot.png").write_bytes(b"pixels")
+    return {"accuracy": 0.75, "model": model, "plot": "plot.png"}
 
 
 def training(learning_rate: float, dropout: float) -> dict[str, float]:
@@ -54,6 +55,7 @@ def test_the_cells_of_a_notebook_with_a_launch(spark: SparkSession) -> None:
     )
     assert returned["accuracy"] == 0.75
     assert hdfs.load(returned["model"]) == b"weights"
+    assert hdfs.load(returned["plot"]) == b"pixels"
     assert hdfs.load(f"{folder}/train.py") == b"print('version 1')"
     assert f"{folder}/mnist_cnn.pt" in hdfs.ls(folder)
     log = hdfs.load(returned["log"]).decode()

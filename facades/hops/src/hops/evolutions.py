@@ -12,6 +12,7 @@ from hops.label import NO_NAME, Label
 from hops.launches import between
 from hops.names import takes_names
 from hops.resources import versioned
+from hops.returned_files import keeping
 from hops.searches import METRIC, check_some_ended, search_options
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
@@ -103,7 +104,7 @@ def differential_evolution(
     many = SINCE_1_1 if era is Era.TUPLES else UNTIL_1_0
     with versioned(label.resources) as resources:
         study = search(
-            objective_function,
+            keeping(objective_function, era),
             between(boundary_dict),
             generations=many.generations if generations is None else generations,
             population=many.population if population is None else population,

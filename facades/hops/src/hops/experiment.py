@@ -13,6 +13,7 @@ from hops.evolutions import differential_evolution, evolutionary_search
 from hops.label import NO_NAME, Label
 from hops.launches import launch_each, run
 from hops.names import takes_names
+from hops.returned_files import keeping
 from hops.searches import grid_search, random_search
 from hops.tensorflowonspark import TFCluster
 from hopyard.errors import InvalidSessionSetting
@@ -76,7 +77,7 @@ def launch(
     """
     era = era_of(names)
     label = Label.of(name, versioned_resources, description)
-    return of_run(launch_each(map_fun, args_dict or {}, label, spark), era)
+    return of_run(launch_each(keeping(map_fun, era), args_dict or {}, label, spark), era)
 
 
 @takes_spark
@@ -191,5 +192,5 @@ def _refuse_parameter_servers(spark: Any) -> None:
 def _distribute(
     map_fun: Callable[[], Any], kind: str, label: Label, nodes: int, servers: int, spark: Any, era: Era
 ) -> Returned:
-    result = run(map_fun, None, label, spark, kind, nodes=nodes, servers=servers)
+    result = run(keeping(map_fun, era), None, label, spark, kind, nodes=nodes, servers=servers)
     return of_run(result, era)

@@ -12,6 +12,7 @@ from hops.label import NO_NAME, Label, has_tensorboard
 from hops.launches import between, listed
 from hops.names import takes_names
 from hops.resources import versioned
+from hops.returned_files import keeping
 
 if TYPE_CHECKING:
     from hopyard.search.options import SearchOptions
@@ -62,7 +63,9 @@ def grid_search(
     label = Label.of(name, versioned_resources, description)
     key = optimization_key or label.key or METRIC
     with versioned(label.resources) as resources:
-        study = search(map_fun, listed(args_dict), **search_options(label, direction, key, spark))
+        study = search(
+            keeping(map_fun, era), listed(args_dict), **search_options(label, direction, key, spark)
+        )
         resources.copy_to(study.logdir)
     return of_study(check_some_ended(study), era, key=key)
 
@@ -105,7 +108,7 @@ def random_search(
     key = optimization_key or label.key or METRIC
     options = search_options(label, direction, key, spark)
     with versioned(label.resources) as resources:
-        study = search(map_fun, between(boundary_dict), trials=samples, **options)
+        study = search(keeping(map_fun, era), between(boundary_dict), trials=samples, **options)
         resources.copy_to(study.logdir)
     return of_study(check_some_ended(study), era, key=key)
 
