@@ -25,6 +25,7 @@ _KERAS_2 = re.compile(
     r"|must end in `?\.keras"
     r"|Invalid filepath extension for saving"
     r"|File format not supported"
+    r"|deprecated in Keras 3"
     r"|PerReplica"
     r"|ClusterCoordinator\.create_per_worker_dataset"
     r"|Argument\(s\) not recognized: \{'(lr|decay)'"
