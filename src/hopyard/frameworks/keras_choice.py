@@ -63,10 +63,10 @@ def advice(error: Exception, keras: str, tensorflow: str) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001  of a class of the user's own, whose text is nobody's
         return ""
-    if keras.startswith("3") and _KERAS_2.search(text):
-        return _ADVICE.format(version=keras)
     if tensorflow and _ESTIMATOR.search(text):
         return _ESTIMATOR_ADVICE.format(version=tensorflow)
+    if keras.startswith("3") and _KERAS_2.search(text):
+        return _ADVICE.format(version=keras)
     return ""
 
 

@@ -51,8 +51,9 @@ def test_errors_of_keras_2_programs_on_keras_3_are_explained(text: str) -> None:
     assert advice(ValueError(text), "2.15.0", "2.15.1") == ""
 
 
-def test_estimators_are_told_of_the_last_tensorflow_that_has_them() -> None:
-    error = AttributeError("module 'tensorflow' has no attribute 'estimator'")
+@pytest.mark.parametrize("module", ["tensorflow", "keras._tf_keras.keras"])
+def test_estimators_are_told_of_the_last_tensorflow_that_has_them(module: str) -> None:
+    error = AttributeError(f"module {module!r} has no attribute 'estimator'")
     assert "2.15 is the last release" in advice(error, "3.15.1", "2.21.0")
 
 
