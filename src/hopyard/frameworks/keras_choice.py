@@ -36,7 +36,7 @@ _KERAS_2 = re.compile(
     r"|No module named 'keras\.(engine|wrappers|preprocessing\.image)"
 )
 _ESTIMATOR = re.compile(
-    r"module 'tensorflow[^']*' has no attribute 'estimator'|cannot import name 'estimator'"
+    r"module '(tensorflow|keras)[^']*' has no attribute 'estimator'|cannot import name 'estimator'"
 )
 
 
