@@ -1504,6 +1504,22 @@ class ModuleNotOffered(HopyardError, ImportError):
         return f"There is no {self.module} in Hopyard yet. Instead, {self.instead}."
 
 
+class ServiceNotOffered(HopyardError, ImportError):
+    """A module of the Hops library that was a client of a HopsWorks cluster's own services."""
+
+    def __init__(self, module: str, purpose: str, instead: str) -> None:
+        super().__init__(module, purpose, instead)
+        self.module = module
+        self.purpose = purpose
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return (
+            f"{self.module} {self.purpose}, and needs a HopsWorks cluster, which Hopyard does without. "
+            f"Instead, {self.instead}."
+        )
+
+
 class BadReservationAddress(HopyardError, PermissionError):
     """The address of a driver that is to end its stream is not the one that it wrote to its log."""
 
