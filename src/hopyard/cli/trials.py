@@ -125,11 +125,14 @@ def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
     if text == LAST:
         newest = newest_study(project)
         if newest is None:
-            raise typer.BadParameter(f"there are no studies yet in {project.path}", param_hint="STUDY")
+            raise typer.BadParameter(
+                f"there are no studies yet in {project.path}; start one with hopyard search",
+                param_hint="STUDY",
+            )
         return newest
     run = find_run(project, text).record()
     if study_record(project, run.id) is None:
-        raise typer.BadParameter(f"run {run.id} is no study; {others}", param_hint="STUDY")
+        raise typer.BadParameter(f"run {run.id} is not a study; {others}", param_hint="STUDY")
     return run
 
 

@@ -131,7 +131,7 @@ def test_the_last_study_is_meant_though_something_else_was_run_since(tmp_path: P
     assert numbers(CliRunner().invoke(build_app(), [*options, "trials"])) == ["0"]
     plain = CliRunner().invoke(build_app(), [*options, "trials", "plain"])
     assert plain.exit_code == 2
-    assert "is no study" in plain.stderr
+    assert "is not a study" in plain.stderr
 
 
 def test_a_project_without_studies_is_told(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def port_of(descriptor: int) -> int:
 
 
 def test_there_is_no_context_outside_a_node() -> None:
-    with pytest.raises(NotInsideRun, match="only inside a function that"):
+    with pytest.raises(NotInsideRun, match="inside the function that"):
         NodeContext.current({})
 
 
