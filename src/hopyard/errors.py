@@ -1278,8 +1278,8 @@ class StudyNotFound(HopyardError, LookupError):
         more = f" and {len(self.names) - 10} more" if len(self.names) > 10 else ""
         there = f"Its studies: {shown}{more}." if self.names else "It has no studies yet."
         return (
-            f"there is no study {self.name!r} to resume in {self.project}. {there} To start it if it does not exist, "
-            "use resume='if_exists' (--resume-if-exists)."
+            f"there is no study {self.name!r} to resume in {self.project}. {there} To start a new one, "
+            "leave out resume (--resume), or use resume='if_exists'."
         )
 
 

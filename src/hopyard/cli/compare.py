@@ -44,7 +44,7 @@ def compare(
 
     if not 2 <= len(runs) <= len(ascii_uppercase):
         raise typer.BadParameter(
-            f"{len(runs)} cannot be compared; give 2 to {len(ascii_uppercase)} runs", param_hint="RUN"
+            f"{len(runs)} cannot be compared; give 2 to {len(ascii_uppercase)} runs.", param_hint="RUN"
         )
     project = Settings.of(context).open_project()
     now = time.time()

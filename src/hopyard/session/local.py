@@ -45,8 +45,6 @@ class LocalCluster:
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise InvalidSessionSetting(name, repr(value), f"give a whole number of at least {least}")
-        if not isinstance(self.conf, Mapping):
-            raise InvalidSessionSetting("conf", repr(self.conf), "give a dict from setting to value")
         if self.memory_mb < _LEAST_MEMORY_MB:
             raise InvalidSessionSetting("memory", repr(self.memory), f"give at least {_LEAST_MEMORY_MB}m")
         for key in sorted(self.conf.keys() & _SET_BY_ARGUMENT.keys()):

@@ -36,7 +36,7 @@ class Location:
             InvalidName: The text is empty, or not a place that stays the same from any folder.
         """
         if not isinstance(text, str):
-            raise InvalidName(str(text), f"it is a {type(text).__name__}; give a path or URL as text")
+            raise InvalidName(str(text), f"it is of type {type(text).__name__}; give a path or URL as text")
         match = _URL.fullmatch(text)
         if match is None:
             return cls._local(text)

@@ -119,7 +119,7 @@ def test_the_log_of_a_trial_can_be_followed_to_its_end(command: Command, study: 
 def test_a_trial_that_there_is_none_of_is_refused(command: Command) -> None:
     result = command("logs", "pinot", "--trial", "4")
     assert result.exit_code == 2
-    assert "has 4 trials, from 0" in result.stderr
+    assert "has 4 trials, from 0." in result.stderr
     assert command("logs", "pinot/x=7").exit_code == 1
 
 
