@@ -48,9 +48,11 @@ class FeedOrder:
 
     def __post_init__(self) -> None:
         if type(self.epochs) is not int or self.epochs < 1:
-            raise BadArguments("train", f"epochs={self.epochs!r} is no whole number of at least 1")
+            raise BadArguments(
+                "train", f"epochs={self.epochs!r} is not valid; give a whole number of at least 1"
+            )
         if self.seed is not None and type(self.seed) is not int:
-            raise BadArguments("train", f"shuffle_seed={self.seed!r} is no whole number")
+            raise BadArguments("train", f"shuffle_seed={self.seed!r} is not valid; give a whole number")
 
     @property
     def gather_seconds(self) -> float:
@@ -100,7 +102,7 @@ class Feeding:
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
-                raise BadArguments("train", "a stream has no epochs, after which to validate")
+                raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
             return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
         source = source_of(rows)
