@@ -19,7 +19,7 @@ from hopyard.cli.settings import Settings
 from hopyard.cli.space_file import read_space
 from hopyard.cli.trials import ORDER, shown_params, shown_values
 from hopyard.cli.wording import duration
-from hopyard.errors import MissingDependency
+from hopyard.session.supported import require_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,11 +126,11 @@ def foreign_spark(master: str | None) -> SparkSession:
 
     Raises:
         MissingDependency: pyspark is not installed.
+        SparkUnusable: It is too old.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingDependency("pyspark", "hopyard search", "spark") from error
+    require_pyspark("hopyard search")
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.appName("hopyard search")
     return (builder if master is None else builder.master(master)).getOrCreate()
 

@@ -13,6 +13,7 @@ from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
+from hopyard.session.supported import refuse_connect, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -99,20 +100,60 @@ class RowsSource:
         return self.rows.mapPartitions(AskRows(plan=plan))
 
 
-def source_of(data: object) -> Source:
+def source_of(call: str, data: object) -> Source:
     """Returns the source for what a user wants to feed.
+
+    Args:
+        call: What the user called: train or inference.
+        data: What was given.
 
     Raises:
         BadArguments: It is nothing that can be fed.
+        SparkUnusable: It belongs to Spark Connect.
     """
-    from pyspark import RDD
+    check_feedable(call, data)
     from pyspark.sql import DataFrame
 
     if isinstance(data, DataFrame):
         return FrameSource(data)
-    if isinstance(data, RDD):
-        return RowsSource(data)
-    raise BadArguments("train", f"a {type(data).__name__} cannot be fed; give a DataFrame or an RDD")
+    rows: Any = data
+    return RowsSource(rows)
+
+
+def check_feedable(call: str, data: object) -> None:
+    """Refuses what cannot be fed.
+
+    Raises:
+        MissingDependency: pyspark is not installed.
+        BadArguments: It is no data of Spark.
+        SparkUnusable: It belongs to Spark Connect, or pyspark is too old.
+    """
+    require_pyspark(f"{call}()")
+    refuse_connect(data)
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
+    from pyspark.streaming import DStream
+
+    if not isinstance(data, (DataFrame, RDD) if call == "inference" else (DataFrame, RDD, DStream)):
+        kind = type(data).__qualname__
+        package = type(data).__module__.partition(".")[0]
+        name = kind if package == "builtins" else f"{package}.{kind}"
+        raise BadArguments(call, f"{name} is no data of Spark; give {_as_spark_data(package, kind)}")
+
+
+def _as_spark_data(package: str, kind: str) -> str:
+    """Returns what a user gives instead of data that is not Spark's."""
+    if kind == "str":
+        return "a DataFrame, such as spark.read.parquet(path)"
+    if kind in ("list", "tuple", "range", "generator"):
+        return "spark.createDataFrame(rows), or spark.sparkContext.parallelize(rows)"
+    if package in ("pandas", "numpy", "pyarrow"):
+        return "spark.createDataFrame(data)"
+    if package == "polars":
+        return "spark.createDataFrame(data.to_arrow())"
+    if package == "pyspark" and kind == "DataFrame":  # pandas on Spark
+        return "data.to_spark()"
+    return "a DataFrame or an RDD of Spark"
 
 
 class FeedJob:

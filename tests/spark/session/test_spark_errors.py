@@ -64,7 +64,12 @@ except ExceptionGroup as group:
 
 def test_errors_that_cross_the_session_keep_their_texts(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=110
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
     )
     told: dict[str, Any] = json.loads(done.stdout)
     kinds = {name: told[name][0] for name in told if name.startswith("with")}
