@@ -812,7 +812,7 @@ class EmptyEpoch(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"epoch {self.epoch + 1} had no row for this node, and {self.asked_by} gives no dataset without rows. "
+            f"epoch {self.epoch} had no row for this node, and {self.asked_by} gives no dataset without rows. "
             "Feed more rows or partitions (df.repartition), or use fewer nodes."
         )
 

@@ -96,9 +96,9 @@ def test_a_search_that_is_given_up_is_one_error_with_the_traceback(search: Comma
     ("arguments", "message"),
     [
         (["nobody"], "has no function 'nobody'"),
-        (["train"], "give trials= (how many) or timeout= (for how many seconds)"),
-        (["train", "--trials", "1", "--sampler", "tp"], "did you mean 'tpe'?"),
-        (["train", "--trials", "1", "--direction", "up"], "give 'max' or 'min'"),
+        (["train"], "this search would never end. Give trials= (how many) or timeout= (seconds)"),
+        (["train", "--trials", "1", "--sampler", "tp"], "there is no sampler 'tp'. Did you mean 'tpe'?"),
+        (["train", "--trials", "1", "--direction", "up"], "direction='up' is not valid. Give 'max' or 'min'"),
         (
             ["train", "--trials", "1", "--space", "nowhere.yaml"],
             "nowhere.yaml cannot be used: there is no such file",
