@@ -78,14 +78,19 @@ def search(
         "backend": backend.value,
         "project": project,
     }
-    from hopyard.search import search as run_search
+    from hopyard.search.api import request_of
 
+    request_of(
+        loaded, parameters, sampler, None, trials, options
+    ).check()  # a mistake is told before Spark starts
     try:
         with spark_session(backend, master, parallel) as spark:
             options["spark"] = spark
-            study = run_search(loaded, parameters, sampler=sampler, trials=trials, **options)
-    except KeyboardInterrupt:
-        console.note("The same command with --resume goes on where this one stopped.")
+            request = request_of(loaded, parameters, sampler, None, trials, options)
+            study = request.run(lambda name: settings.again("--resume", "--name", name))
+    except KeyboardInterrupt as interrupt:
+        for note in getattr(interrupt, "__notes__", ()):
+            console.note(note)
         raise
     show(study, project, settings)
 

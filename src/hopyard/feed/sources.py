@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopyard.cluster.spark_action import summary
+from hopyard.cluster.spark_failure import known_cause, summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
@@ -157,11 +157,18 @@ def _as_spark_data(package: str, kind: str) -> str:
 
 
 class FeedJob:
-    """A Spark job that feeds, in a thread of its own; start it once."""
+    """A Spark job that feeds, in a thread of its own; start it once.
 
-    def __init__(self, source: Source, plan: FeedPlan) -> None:
+    Args:
+        source: The rows.
+        plan: Whom to feed, and what.
+        description: What Spark's pages call it.
+    """
+
+    def __init__(self, source: Source, plan: FeedPlan, *, description: str) -> None:
         from pyspark import InheritableThread
 
+        self._description = description
         self._source = source
         self._plan = plan
         self._group = f"hopyard-feed-{uuid.uuid4().hex}"
@@ -201,12 +208,13 @@ class FeedJob:
 
     def _run(self) -> None:
         try:
-            words = f"Hopyard feed {self._plan.feed}, epoch {self._plan.epoch}"
-            self._source.context.setJobGroup(self._group, words, interruptOnCancel=False)
+            self._source.context.setJobGroup(self._group, self._description, interruptOnCancel=False)
             self._reports = self._source.feed(self._plan)
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self._error = FeedJobFailed(_cause(error))
-            self._error.__cause__ = error
+            known = known_cause(error, self._source.context)
+            self._error = FeedJobFailed(known or _cause(error))
+            if known is None:
+                self._error.__cause__ = error
         finally:
             self._ended.set()
 
