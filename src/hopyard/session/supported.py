@@ -15,7 +15,7 @@ OLDEST_SPARK = (4, 0)
 SPARK_BOUNDS = ">=4.0,<4.4"  # those that are tested
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # set by pyspark while a session of Spark Connect is there
 _CONNECT = "pyspark.sql.connect."
-_INSTALL = f"pip install 'pyspark{SPARK_BOUNDS}'"
+_INSTALL = f"Install another one: pip install 'pyspark{SPARK_BOUNDS}'"
 _NO_REMOTE = "Start the session without .remote(...), SPARK_REMOTE and spark.api.mode=connect, or use hopyard.local_spark()"
 
 
@@ -65,7 +65,9 @@ def refuse_connect(thing: object) -> None:
         SparkUnusable: It does.
     """
     if any(kind.__module__.startswith(_CONNECT) for kind in type(thing).__mro__):
-        raise SparkUnusable("Spark Connect has no executors that run training processes", _NO_REMOTE)
+        raise SparkUnusable(
+            "its session uses Spark Connect, which cannot start training processes", _NO_REMOTE
+        )
 
 
 def refuse_connect_mode(environ: Mapping[str, str] = os.environ) -> None:
@@ -75,7 +77,9 @@ def refuse_connect_mode(environ: Mapping[str, str] = os.environ) -> None:
         SparkUnusable: It does.
     """
     if CONNECT_MODE in environ:
-        raise SparkUnusable("this process has a session of Spark Connect", _NO_REMOTE)
+        raise SparkUnusable(
+            "this process has a session of Spark Connect", "Call .stop() on that session first"
+        )
 
 
 def _package() -> Path | None:

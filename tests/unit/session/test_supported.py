@@ -35,7 +35,8 @@ def test_an_older_one_is_refused_with_the_command_that_installs_another(version:
     with pytest.raises(SparkUnusable) as caught:
         check_version(version)
     assert str(caught.value) == (
-        f"Hopyard cannot use this Spark: pyspark {version} is older than 4.0. pip install 'pyspark>=4.0,<4.4'."
+        f"Hopyard cannot use this Spark: pyspark {version} is older than 4.0. "
+        "Install another one: pip install 'pyspark>=4.0,<4.4'."
     )
 
 
@@ -69,7 +70,7 @@ def test_a_process_that_speaks_spark_connect_is_refused(
     call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
-    with pytest.raises(SparkUnusable, match="this process has a session of Spark Connect"):
+    with pytest.raises(SparkUnusable, match=r"a session of Spark Connect\. Call \.stop\(\) on that"):
         call()
 
 
