@@ -61,7 +61,7 @@ def test_the_version_is_read_without_an_import() -> None:
     ids=["launch", "Cluster", "search", "grid_search", "train", "train with validation", "inference"],
 )
 def test_spark_connect_is_refused_everywhere(call: Callable[[], object]) -> None:
-    with pytest.raises(SparkUnusable, match=r"Spark Connect .*Start the session without \.remote\(\.\.\.\)"):
+    with pytest.raises(SparkUnusable, match=r"Spark Connect, .*Start the session without \.remote\(\.\.\.\)"):
         call()
 
 
