@@ -323,6 +323,18 @@ class SessionConflict(HopyardError, RuntimeError):
         return f"this process already runs {self.running}; {self.remedy}."
 
 
+class SparkUnusable(HopyardError, RuntimeError):
+    """There is a Spark, and Hopyard cannot work with it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"Hopyard cannot use this Spark: {self.reason}. {self.remedy}."
+
+
 class SparkNotStarted(HopyardError, RuntimeError):
     """The embedded Spark did not come up."""
 

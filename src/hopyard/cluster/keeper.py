@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from hopyard.cluster.left_files import WorkingFolder, gather
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.rescue import rescue
+from hopyard.cluster.tail import Tail
 from hopyard.cluster.unsent import UnsentLines
 from hopyard.errors import BadMessage
 from hopyard.store import FolderSync, SyncReport
@@ -24,7 +24,6 @@ from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, ru
 if TYPE_CHECKING:
     from hopyard.cluster.execution import Report
 
-TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
 MOST_METRICS = 100
 LONGEST_NAME = 200
@@ -53,7 +52,7 @@ class Keeper:
         self._latest: dict[str, float] = {}
         self._notes: dict[str, str] = {}
         self._unsent = UnsentLines() if task.streams else None
-        self.tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._tail = Tail()
         paths = run_paths(task.project, task.run_id)
         self._writer = NodeWriter(task.project, task.run_id, task.node.rank, task.attempt)
         self._checkpoints = checkpoints
@@ -80,7 +79,7 @@ class Keeper:
         """Takes a line of the node's output."""
         self._active = self._clock()
         text = line.decode(errors="replace")
-        self.tail.append(text)
+        self._tail.add(text)
         if self._unsent is not None:
             self._unsent.add(text)
         self._writer.log(line)
@@ -150,7 +149,7 @@ class Keeper:
             aside = rescue(self.logdir, report)
             record = _failed_to_store(record, f"its log folder could not be stored ({error}); {aside}")
         if record.state is not NodeState.FINISHED:
-            record = replace(record, tail=tuple(self.tail))
+            record = replace(record, tail=self._tail.last(record.traceback))
         try:
             if not self._is_trial:  # which has a record of its own
                 self._writer.outcome(record)

@@ -239,6 +239,7 @@ class StudyRunner:
         plan, spec = self._plan, self._plan.spec
         return SlotOrders(
             run_id=self._run.id,
+            study=plan.name,
             project=plan.project,
             payload=plan.payload,
             objectives=spec.objectives,

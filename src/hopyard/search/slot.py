@@ -48,6 +48,7 @@ class SlotOrders:
 
     Attributes:
         run_id: The study's run.
+        study: The study's name, for people.
         project: Where it is kept.
         payload: What each trial runs, pickled.
         objectives: The names of what is compared.
@@ -64,6 +65,7 @@ class SlotOrders:
     """
 
     run_id: RunId
+    study: str
     project: Project
     payload: bytes
     objectives: tuple[str, ...]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.sources import Source, source_of
+from hopyard.feed.sources import Source, check_feedable, source_of
 from hopyard.feed.validation import split
-from hopyard.session.active import require_pyspark
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -98,15 +97,15 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("train()")
+        check_feedable("train", data)
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
                 raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
             return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
-        source = source_of(rows)
-        held = None if held_out is None else source_of(held_out)
+        source = source_of("train", rows)
+        held = None if held_out is None else source_of("train", held_out)
         try:
             return self._train(source, held, order)
         except BaseException as error:
@@ -121,8 +120,7 @@ class Feeding:
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("inference()")
-        source = source_of(data)
+        source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
