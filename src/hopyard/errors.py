@@ -27,6 +27,17 @@ class InvalidName(HopyardError, ValueError):
         return f"{self.value!r} is not a valid name or path: {self.reason}."
 
 
+class OutsideProject(InvalidName):
+    """A full path or URL that is not in the project."""
+
+    def __init__(self, value: str, project: str) -> None:
+        super().__init__(value, project)
+        self.project = project
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is not in the project {self.project}. Give a path in the project, in full or relative to it."
+
+
 class PathNotFound(HopyardError, FileNotFoundError):
     """A path that a caller asked for is not in the store."""
 
@@ -312,6 +323,18 @@ class SessionConflict(HopyardError, RuntimeError):
         return f"this process already runs {self.running}; {self.remedy}."
 
 
+class SparkUnusable(HopyardError, RuntimeError):
+    """There is a Spark, and Hopyard cannot work with it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"Hopyard cannot use this Spark: {self.reason}. {self.remedy}."
+
+
 class SparkNotStarted(HopyardError, RuntimeError):
     """The embedded Spark did not come up."""
 
@@ -378,16 +401,27 @@ class CorruptRecord(HopyardError, ValueError):
 class RunNotFound(HopyardError, LookupError):
     """No run of the project answers to a text."""
 
-    def __init__(self, text: str, project: str) -> None:
-        super().__init__(text, project)
+    def __init__(
+        self, text: str, project: str, near: str | None = None, runs: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(text, project, near, runs)
         self.text = text
         self.project = project
+        self.near = near
+        self.runs = runs
 
     def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
         return (
-            f"there is no run {self.text!r} in {self.project}. Give an id, the end of an id, a name, or 'last'; "
-            "`hopyard runs` lists all runs."
+            f"there is no run {self.text!r} in {self.project}.{guess}{self._there()} Give an id, the start or end of "
+            "an id, a name, a folder, or 'last'; `hopyard runs` lists all runs."
         )
+
+    def _there(self) -> str:
+        if self.runs is None:
+            return ""
+        more = f" and {len(self.runs) - 5} more" if len(self.runs) > 5 else ""
+        return f" Its runs: {', '.join(self.runs[:5])}{more}." if self.runs else " It has no runs yet."
 
 
 class AmbiguousRun(HopyardError, LookupError):
@@ -800,7 +834,7 @@ class EmptyEpoch(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"epoch {self.epoch + 1} had no row for this node, and {self.asked_by} gives no dataset without rows. "
+            f"epoch {self.epoch} had no row for this node, and {self.asked_by} gives no dataset without rows. "
             "Feed more rows or partitions (df.repartition), or use fewer nodes."
         )
 
@@ -1478,6 +1512,22 @@ class ModuleNotOffered(HopyardError, ImportError):
 
     def __str__(self) -> str:
         return f"There is no {self.module} in Hopyard yet. Instead, {self.instead}."
+
+
+class ServiceNotOffered(HopyardError, ImportError):
+    """A module of the Hops library that was a client of a HopsWorks cluster's own services."""
+
+    def __init__(self, module: str, purpose: str, instead: str) -> None:
+        super().__init__(module, purpose, instead)
+        self.module = module
+        self.purpose = purpose
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return (
+            f"{self.module} {self.purpose}, and needs a HopsWorks cluster, which Hopyard does without. "
+            f"Instead, {self.instead}."
+        )
 
 
 class BadReservationAddress(HopyardError, PermissionError):

@@ -55,7 +55,7 @@ def main(where: str, folder: str) -> None:
             trial,
             {"number": list(numbers), "folder": folder, "waiting": " ".join(map(str, waiting))},
             name=NAME,
-            resume=True,
+            resume="if_exists",
             parallel=len(waiting),
             lease_seconds=LEASE_SECONDS,
             backend="processes" if where == "processes" else "spark",

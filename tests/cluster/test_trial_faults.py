@@ -173,8 +173,10 @@ FAULTS = {
     "os._exit": Fault(leave_at_once, FAILED, "ProcessDied", "exit code 0 before the function returned"),
     "sys.exit": Fault(leave, FAILED, "SystemExit", "it called sys.exit(3)", "in leave", "in leave"),
     "kill": Fault(be_killed, FAILED, "ProcessDied", "killed by signal 9"),
-    "hang": Fault(hang, FAILED, "TrialTimeout", f"it was ended after {PATIENCE_SECONDS:g} s"),
-    "deaf": Fault(hang_and_be_deaf, FAILED, "TrialTimeout", f"it was ended after {PATIENCE_SECONDS:g} s"),
+    "hang": Fault(hang, FAILED, "TrialTimeout", f"the trial took longer than {PATIENCE_SECONDS:g} s"),
+    "deaf": Fault(
+        hang_and_be_deaf, FAILED, "TrialTimeout", f"the trial took longer than {PATIENCE_SECONDS:g} s"
+    ),
     "shout": Fault(shout, log="bytes of output are left out here"),
     "nan": Fault(lambda: math.nan, FAILED, "BadResult", "the function returned nan"),
     "text": Fault(lambda: "0.9", FAILED, "BadResult", "the function returned '0.9' (type str)"),
@@ -224,7 +226,7 @@ def found() -> dict[str, object]:
 def study_of(faults: Sequence[str], **options: Any) -> Study:
     """Returns a study in which a good trial goes before and after each bad one."""
     rows = [{"number": number, "fault": fault} for fault, number in numbered(faults)]
-    space = {"number": [0, 2 * len(FAULTS)], "fault": hopyard.Choice([*FAULTS])}
+    space = {"number": hopyard.Range(0, 2 * len(FAULTS)), "fault": hopyard.Choice([*FAULTS])}
     return hopyard.search(misbehave, space, sampler=RowsSampler(rows), progress=False, **options)
 
 
@@ -297,7 +299,7 @@ def test_a_study_whose_first_trials_fail_in_the_same_way_is_given_up(
 ) -> None:
     if backend == "spark":
         request.getfixturevalue("spark")
-    with pytest.raises(StudyFailed, match="after 3 trials that all failed in the same way") as caught:
+    with pytest.raises(StudyFailed, match="its first 3 trials all failed with the same error") as caught:
         hopyard.grid_search(
             fail_each_time, {"number": list(range(20))}, parallel=1, backend=backend, progress=False
         )

@@ -112,6 +112,10 @@ def _culprits(call: Call) -> Iterator[str]:
 def _culprits_in(function: object, seen: set[int]) -> Iterator[str]:
     """Yields the variables at fault in a function, then in the functions that it calls."""
     function = getattr(function, "__func__", function)
+    if not isinstance(
+        function, FunctionType
+    ):  # an object around a function, made with functools.update_wrapper
+        function = getattr(function, "__wrapped__", function)
     if not isinstance(function, FunctionType) or id(function) in seen:
         return
     seen.add(id(function))

@@ -113,7 +113,7 @@ class _Batches:
             self._given += 1
             return None if is_left_over else batch
         if not self._given:
-            raise EmptyEpoch(ASKED_BY, self._epochs)
+            raise EmptyEpoch(ASKED_BY, self._epochs + 1)
         self._given_before, self._given = self._given, 0
         self._epochs += 1
         return None if self._is_new else batch

@@ -10,6 +10,7 @@ from typing import Any
 
 from hopyard.cluster.payload import Call
 from hopyard.errors import BadArguments
+from hopyard.frameworks.keras_choice import keras_advice
 from hopyard.training.context import NodeContext
 
 CONTEXT = "ctx"
@@ -25,12 +26,13 @@ class NodeCall:
     def __call__(self) -> Any:
         """Calls the user's function on a node."""
         context = NodeContext.current() if self.wants_context else None
-        if context is None or not context.info.feed_token:
-            return self._call(context)
-        from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
+        with keras_advice():
+            if context is None or not context.info.feed_token:
+                return self._call(context)
+            from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
 
-        with NodeFeed(context.info) as feed:
-            return self._call(replace(context, node_feed=feed))
+            with NodeFeed(context.info) as feed:
+                return self._call(replace(context, node_feed=feed))
 
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}

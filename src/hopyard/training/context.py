@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, overload
 
 from hopyard.cluster.channel import Reading, is_hopeless
@@ -160,9 +161,34 @@ class NodeContext:
         """
         let_go(self.info.port, self.info.port_inode)
 
-    def path(self, relative: str = "") -> str:
-        """Returns the full path of something in the project, for example ``path("Resources/mnist")``."""
-        return self.project.url(relative)
+    def path(self, path: str = "") -> str:
+        """Returns the full path of something in the project: a local path, or a URL.
+
+        Args:
+            path: Relative to the project, such as ``"Resources/mnist"``, or in full, such as `RunResult.path` returns.
+
+        Raises:
+            OutsideProject: It is a full path, and not in the project.
+        """
+        return self.project.url(path)
+
+    def fetch(self, path: str) -> str:
+        """Returns a local path of a file or folder of the project, for libraries that read from disks only.
+
+        Where the project is on a file system it is the full path itself. From HDFS, S3 and other stores a copy is made,
+        which goes with the node; fetching the same again costs little.
+
+        Args:
+            path: As for `path`.
+
+        Raises:
+            PathNotFound: There is nothing.
+            OutsideProject: It is a full path, and not in the project.
+        """
+        from hopyard.store.fetching import fetch
+
+        beside_logdir = Path(self.info.logdir).with_name("fetched")  # not in it, whose content is kept
+        return str(fetch(self.project, path, beside_logdir))
 
     def report(self, step: SupportsIndex, **metrics: SupportsFloat) -> None:
         """Records metrics of a step; costs microseconds and is kept even if this process dies next.

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.sources import Source, source_of
+from hopyard.feed.sources import Source, check_feedable, source_of
 from hopyard.feed.validation import split
-from hopyard.session.active import require_pyspark
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -111,36 +110,35 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("train()")
+        check_feedable("train", data)
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
                 raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
             return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
-        source = source_of(rows)
-        held = None if held_out is None else source_of(held_out)
+        source = source_of("train", rows)
+        held = None if held_out is None else source_of("train", held_out)
         try:
             return self._train(source, held, order)
         except BaseException as error:
             self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
             raise
 
-    def inference(self, data: object, schema: Any, *, feed_timeout: float) -> Any:
+    def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
         """Returns the results for all rows, which are computed when they are used.
 
         Raises:
-            BadArguments: The data is nothing that can be fed, or a schema is missing.
+            BadArguments: The data is nothing that can be fed, a schema is missing, or a column to keep.
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("inference()")
         check_seconds("inference", feed_timeout)
-        source = source_of(data)
+        source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema)
+        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
         self._asking.watch(source.context)
         return results
 

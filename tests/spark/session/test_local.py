@@ -53,7 +53,7 @@ except SparkNotStarted as error:
     print(error)
 """
 LIFE_PROGRAM = """
-import json, os, pathlib, sys, urllib.request
+import json, os, pathlib, sys, traceback, urllib.request
 before = dict(os.environ)
 from hopyard.session import active_spark, local_spark
 from hopyard.errors import SparkNotStarted
@@ -72,8 +72,8 @@ spark.sparkContext.stop()
 try:
     local_spark(executors=1, conf={"spark.driver.memory": "nonsense"})
     refused = None
-except SparkNotStarted as error:
-    refused = str(error)
+except SparkNotStarted:
+    refused = traceback.format_exc()
 print(json.dumps({
     "count": count,
     "ui": ui,
@@ -173,6 +173,7 @@ def test_sessions_follow_each_other_and_leave_nothing(tmp_path: Path) -> None:
     assert told["folders left"] == []
     assert set(told["leaked"]) <= {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}  # pyspark's own
     assert "nonsense" in told["refused"]
+    assert "str() failed" not in told["refused"]
     assert list(tmp_path.iterdir()) == []
 
 

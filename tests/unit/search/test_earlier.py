@@ -62,7 +62,7 @@ def test_a_study_whose_driver_lives_is_not_taken_from_it(project: Project) -> No
     clock = Time()
     run = begin(project, clock)
     clock.drivers.append(run)
-    with pytest.raises(StudyBusy, match="another driver is at it"):
+    with pytest.raises(StudyBusy, match="another program is running the study"):
         await_its_driver(project, run.record, clock=clock, pause=clock.pause)
     assert RunReader(project, run.id).record().state is RunState.RUNNING
 

@@ -152,7 +152,7 @@ def test_a_trial_that_takes_too_long_is_ended(trials: Trials) -> None:
     ending = trials.run(seconds=0.2, what="hang")
     assert ending is not None
     assert (ending.state, ending.error_type) == (TrialState.FAILED, "TrialTimeout")
-    assert ending.error == "it was ended after 0.2 s; trial_timeout= gives it more."
+    assert ending.error == "the trial took longer than 0.2 s. Allow more with trial_timeout=."
     assert not still_running([process], 0)
     assert trials.kept.lines == [b"waiting"]
 

@@ -44,6 +44,7 @@ def infer(data: object) -> None:
 def test_what_needs_spark_says_how_to_install_it(
     call: Callable[[], object], subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)  # other tests may have imported it
     for module in ("pyspark", "hopyard.session.embedded"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependency) as caught:

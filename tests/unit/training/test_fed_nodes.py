@@ -123,7 +123,7 @@ def test_nodes_are_asked_until_they_answer(servers: Servers) -> None:
     here = standing(node(0, address=address))
     run = ScriptedRun(here, ends=False)
     nodes = fed(run, 0)
-    assert nodes.ask(nodes.team(here), COUNTS, lambda _: WHAT) == {0: {"partitions": []}}
+    assert nodes.ask(nodes.team(here), COUNTS, lambda _: WHAT) == {0: {"partitions": [], "stopped": False}}
 
 
 def test_a_node_that_does_not_answer_and_failed_is_not_taken_for_one_that_had_enough(
