@@ -6,7 +6,6 @@ import importlib
 import math
 import re
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -309,14 +308,6 @@ def _warm() -> None:
     with pytest.raises(InvalidSearch):
         search(trials=0)
     CliRunner().invoke(build_app(), ["runs"])
-
-
-@pytest.fixture(autouse=True)
-def _own_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scratch folders of this test only, so that what others leave is not counted."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
 
 
 @pytest.mark.parametrize("mistake", [*LAUNCH, *INSIDE, *SEARCH, *SESSION, *PROJECT], ids=str)

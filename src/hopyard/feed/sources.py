@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 30.0
 LONGEST_TRACE = 4000
+SCHEMA_EXAMPLE = 'inference(frame, schema="prediction float")'
 
 
 class Source(Protocol):
@@ -63,14 +64,18 @@ class FrameSource:
             BadArguments: There is no schema, or a column to keep is not there.
         """
         if schema is None:
-            example = 'cluster.inference(frame, schema="prediction float")'
-            raise BadArguments(
-                "inference", f"the results for a DataFrame have columns: say which, as in {example}"
-            )
+            reason = f"the results for a DataFrame need a schema; give one as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason)
+        from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        try:
+            columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        except (PySparkException, TypeError) as error:
+            why = str(error).strip().splitlines()[0].rstrip(".")
+            reason = f"schema={schema!r} cannot be read ({why}); write it as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason) from error
         kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
         arrow = to_arrow_schema(columns)

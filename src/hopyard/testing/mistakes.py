@@ -89,17 +89,30 @@ def check_mistake(mistake: Mistake, *arguments: Any, seconds: float) -> None:
 @contextmanager
 def nothing_left() -> Iterator[None]:
     """Checks that no thread, process or scratch folder is left of what is done in the context."""
-    threads, processes, folders = set(threading.enumerate()), _processes(), _scratch_folders()
-    yield
-    before = (threads, processes, folders)
-    try:
-        wait_until(lambda: not _left(*before), "nothing is left behind", LEAVE_SECONDS)
-    except TimeoutError as error:
-        raise AssertionError(f"left behind: {_left(*before)}") from error
+    threads, processes = set(threading.enumerate()), _processes()
+    with own_temporary_folder() as folder:
+        yield
+        try:
+            wait_until(lambda: not _left(threads, processes, folder), "nothing is left behind", LEAVE_SECONDS)
+        except TimeoutError as error:
+            raise AssertionError(f"left behind: {_left(threads, processes, folder)}") from error
 
 
-def _left(threads: set[threading.Thread], processes: set[str], folders: set[str]) -> list[str]:
-    return [*_threads(threads), *(_processes() - processes), *(_scratch_folders() - folders)]
+@contextmanager
+def own_temporary_folder() -> Iterator[Path]:
+    """Lets this process put temporary files into a folder of their own, apart from those of other programs."""
+    usual = tempfile.tempdir
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder
+        try:
+            yield Path(folder)
+        finally:
+            tempfile.tempdir = usual
+
+
+def _left(threads: set[threading.Thread], processes: set[str], folder: Path) -> list[str]:
+    scratch = map(str, folder.glob(f"hopyard-{os.getuid()}/*-*"))
+    return [*_threads(threads), *(_processes() - processes), *scratch]
 
 
 def _threads(before: set[threading.Thread]) -> list[str]:
@@ -112,8 +125,3 @@ def _processes() -> set[str]:
     found: list[psutil.Process] = descendants(os.getpid())
     commands = {process.pid: command_line(process) for process in found}
     return {f"{pid} {command}" for pid, command in commands.items() if command and "pyspark" not in command}
-
-
-def _scratch_folders() -> set[str]:
-    base = Path(tempfile.gettempdir()) / f"hopyard-{os.getuid()}"
-    return {str(folder) for folder in base.glob("*-*")}

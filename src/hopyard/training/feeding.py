@@ -52,11 +52,24 @@ class FeedOrder:
             )
         if self.seed is not None and type(self.seed) is not int:
             raise BadArguments("train", f"shuffle_seed={self.seed!r} is not valid; give a whole number")
+        check_seconds("train", self.timeout)
 
     @property
     def gather_seconds(self) -> float:
         """How long nodes that run may take until they ask for rows."""
         return max(self.timeout, LEAST_GATHER_SECONDS)
+
+
+def check_seconds(asked_by: str, seconds: object) -> None:
+    """Checks a ``feed_timeout``.
+
+    Raises:
+        BadArguments: It is not a number above 0.
+    """
+    if type(seconds) not in (int, float) or not seconds > 0:  # type: ignore[operator]
+        raise BadArguments(
+            asked_by, f"feed_timeout={seconds!r} is not valid; give a number of seconds above 0"
+        )
 
 
 class Feeding:
@@ -120,6 +133,7 @@ class Feeding:
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
+        check_seconds("inference", feed_timeout)
         source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
