@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
-from importlib.util import find_spec
-from pathlib import Path
 
 from hopyard.cli.finding import Finding, absent, ok, problem
 from hopyard.cli.requirement import Requirement, by_extra
+from hopyard.session.supported import CONNECT_MODE, SPARK_BOUNDS, pyspark_version
 
-SUPPORTED_SPARK = Requirement(name="pyspark", bounds=">=4.0,<4.4")
+SUPPORTED_SPARK = Requirement(name="pyspark", bounds=SPARK_BOUNDS)
 # Those that our own developers need are no user's business.
 HIDDEN = ("testing",)
 # Distributions that bring the same packages.
@@ -84,7 +82,7 @@ def _is_facade(requirements: Sequence[Requirement]) -> bool:
 
 def check_pyspark(environ: Mapping[str, str], version: Version = installed_version) -> Finding:
     """Tells whether there is a pyspark that Hopyard works with."""
-    found = version("pyspark") or _version_on_path()
+    found = version("pyspark") or pyspark_version()
     right = f"pip install '{SUPPORTED_SPARK.name}{SUPPORTED_SPARK.bounds}'"
     if found is None:
         client = version("pyspark-client")
@@ -96,21 +94,9 @@ def check_pyspark(environ: Mapping[str, str], version: Version = installed_versi
         return problem("pyspark", "not installed: pip install 'hopyard[spark]'")
     if not SUPPORTED_SPARK.is_met_by(found):
         return problem("pyspark", f"{found} is not supported: {right}")
-    remote = next(
-        (name for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED") if environ.get(name)), None
-    )
+    remote = next((name for name in ("SPARK_REMOTE", CONNECT_MODE) if environ.get(name)), None)
     if remote is not None:
         return problem(
             "pyspark", f"{remote} makes sessions use Spark Connect, which Hopyard cannot: unset {remote}"
         )
     return ok("pyspark", found)
-
-
-def _version_on_path() -> str | None:
-    """Returns the version of the pyspark of a SPARK_HOME, which no distribution brought."""
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        return None
-    file = Path(spec.origin).with_name("version.py")
-    match = re.search(r"""__version__[^'"]*['"]([^'"]+)""", file.read_text()) if file.is_file() else None
-    return match[1] if match else None

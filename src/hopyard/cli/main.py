@@ -31,6 +31,7 @@ from hopyard.cli.trash import restore, rm, trash
 from hopyard.cli.trials import trials
 from hopyard.errors import HopyardError
 
+WORDS = "hopyard.words"  # where the context keeps what the user typed
 COMMANDS = (
     demo,
     doctor,
@@ -93,6 +94,7 @@ class Hopyard(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the global options."""
+        ctx.meta[WORDS] = tuple(args)
         return super().parse_args(ctx, globals_first(args))
 
     def invoke(self, ctx: Any) -> Any:
@@ -145,4 +147,6 @@ def global_options(
     `hopyard COMMAND --help` shows the options of a command, with examples. The options below may stand before or after
     a command.
     """
-    context.obj = Settings(program=context.command_path, root=root, project=project)
+    context.obj = Settings(
+        program=context.command_path, root=root, project=project, words=context.meta[WORDS]
+    )

@@ -19,7 +19,7 @@ from hopyard.cli.settings import Settings
 from hopyard.cli.space_file import read_space
 from hopyard.cli.trials import ORDER, shown_params, shown_values
 from hopyard.cli.wording import duration
-from hopyard.errors import MissingDependency
+from hopyard.session.supported import require_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,14 +78,19 @@ def search(
         "backend": backend.value,
         "project": project,
     }
-    from hopyard.search import search as run_search
+    from hopyard.search.api import request_of
 
+    request_of(
+        loaded, parameters, sampler, None, trials, options
+    ).check()  # a mistake is told before Spark starts
     try:
         with spark_session(backend, master, parallel) as spark:
             options["spark"] = spark
-            study = run_search(loaded, parameters, sampler=sampler, trials=trials, **options)
-    except KeyboardInterrupt:
-        console.note("The same command with --resume goes on where this one stopped.")
+            request = request_of(loaded, parameters, sampler, None, trials, options)
+            study = request.run(lambda name: settings.again("--resume", "--name", name))
+    except KeyboardInterrupt as interrupt:
+        for note in getattr(interrupt, "__notes__", ()):
+            console.note(note)
         raise
     show(study, project, settings)
 
@@ -126,11 +131,11 @@ def foreign_spark(master: str | None) -> SparkSession:
 
     Raises:
         MissingDependency: pyspark is not installed.
+        SparkUnusable: It is too old.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingDependency("pyspark", "hopyard search", "spark") from error
+    require_pyspark("hopyard search")
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.appName("hopyard search")
     return (builder if master is None else builder.master(master)).getOrCreate()
 

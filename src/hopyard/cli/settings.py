@@ -14,11 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The global options of one call of the command."""
+    """The global options of one call of the command.
 
-    program: str  # as the user typed it
+    Attributes:
+        program: The program as the user typed it.
+        root: The folder of all projects, if given.
+        project: The name of the project, if given.
+        words: All that the user typed after the program.
+    """
+
+    program: str
     root: str | None = None
     project: str | None = None
+    words: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, context: typer.Context) -> Settings:
@@ -40,3 +48,17 @@ class Settings:
             *(("--project", self.project) if self.project else ()),
         ]
         return f"{self.program} {shlex.join([*options, *arguments])}"
+
+    def again(self, *options: str) -> str:
+        """Returns the command line of this call with more options, for the user to paste.
+
+        Args:
+            options: Names of options, each with its value, if it has one; those that the call has stay as they are.
+        """
+        words, is_new = list(self.words), True
+        for word in options:
+            if word.startswith("--"):
+                is_new = not any(given.partition("=")[0] == word for given in self.words)
+            if is_new:
+                words.append(word)
+        return f"{self.program} {shlex.join(words)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING, Self
 from hopyard.cluster.channel import Note, Reading, parse
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.housekeeping import Chore, Housekeeper
+from hopyard.cluster.left_files import WorkingFolder, gather
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.rescue import rescue
+from hopyard.cluster.tail import Tail
 from hopyard.cluster.unsent import UnsentLines
 from hopyard.errors import BadMessage
 from hopyard.store import FolderSync, SyncReport
@@ -23,7 +24,6 @@ from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, ru
 if TYPE_CHECKING:
     from hopyard.cluster.execution import Report
 
-TAIL_LINES = 30
 FLUSH_SECONDS = 0.5
 MOST_METRICS = 100
 LONGEST_NAME = 200
@@ -52,7 +52,7 @@ class Keeper:
         self._latest: dict[str, float] = {}
         self._notes: dict[str, str] = {}
         self._unsent = UnsentLines() if task.streams else None
-        self.tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._tail = Tail()
         paths = run_paths(task.project, task.run_id)
         self._writer = NodeWriter(task.project, task.run_id, task.node.rank, task.attempt)
         self._checkpoints = checkpoints
@@ -60,6 +60,7 @@ class Keeper:
             task.project, logdir, paths.node_logdir(task.node.rank), reserved=paths.reserved_names
         )
         self._is_trial = task.trial >= 0
+        self._working_folder = WorkingFolder.here()
         self.chores = (
             Chore(self._writer.poll, FLUSH_SECONDS),
             Chore(self._sync.sync, task.sync_seconds),
@@ -78,7 +79,7 @@ class Keeper:
         """Takes a line of the node's output."""
         self._active = self._clock()
         text = line.decode(errors="replace")
-        self.tail.append(text)
+        self._tail.add(text)
         if self._unsent is not None:
             self._unsent.add(text)
         self._writer.log(line)
@@ -140,6 +141,7 @@ class Keeper:
         """
         is_rescued = False
         try:
+            self._tell_of_left_files(record)
             self._tell(self._sync.final())
             self._checkpoints.final()
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
@@ -147,7 +149,7 @@ class Keeper:
             aside = rescue(self.logdir, report)
             record = _failed_to_store(record, f"its log folder could not be stored ({error}); {aside}")
         if record.state is not NodeState.FINISHED:
-            record = replace(record, tail=tuple(self.tail))
+            record = replace(record, tail=self._tail.last(record.traceback))
         try:
             if not self._is_trial:  # which has a record of its own
                 self._writer.outcome(record)
@@ -157,6 +159,15 @@ class Keeper:
             problem = f"its log could not be stored ({error})"
             record = _failed_to_store(record, f"{problem}; {aside}" if aside else problem)
         return record
+
+    def _tell_of_left_files(self, record: NodeOutcome) -> None:
+        """Keeps what lies beside the log folder, and says what lies elsewhere if the function did not fail."""
+        for name, kept_as in gather(self.logdir):
+            text = f"{name!r} was left beside the log folder, and is kept in it as {kept_as!r}"
+            self.line(f"[hopyard] {text}: write os.path.join(logdir, {kept_as!r})".encode())
+        told = self._working_folder.told() if record.state is NodeState.FINISHED else ""
+        if told:
+            self.line(f"[hopyard] {told}".encode())
 
     def _tell(self, report: SyncReport) -> None:
         """Says in the log which files are not in the project under their own names."""

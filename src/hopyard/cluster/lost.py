@@ -6,23 +6,23 @@ import logging
 import time
 from dataclasses import replace
 
-from hopyard.cluster.keeper import TAIL_LINES
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.outcome import Outcome
+from hopyard.cluster.tail import SEARCHED_LINES, last_lines
 from hopyard.errors import HopyardError
 from hopyard.tracking import NodeOutcome, NodeState, NodeWriter, RunReader
 
 LOG = logging.getLogger(__name__)
 
 
-def lost_outcome(task: NodeTask, host: str, reason: str, last_lines: tuple[str, ...] = ()) -> Outcome:
+def lost_outcome(task: NodeTask, host: str, reason: str, instead: tuple[str, ...] = ()) -> Outcome:
     """Returns, and stores in the node's stead, the outcome of a node that vanished, with its last lines.
 
     Args:
         task: The node.
         host: Where it was.
         reason: What is known of its end.
-        last_lines: What to show if it has printed nothing.
+        instead: What to show if it has printed nothing.
     """
     now = time.time()
     record = replace(
@@ -30,9 +30,9 @@ def lost_outcome(task: NodeTask, host: str, reason: str, last_lines: tuple[str, 
     )
     try:
         lines = RunReader(task.project, task.run_id).log(
-            task.node.rank, attempt=task.attempt, tail=TAIL_LINES
+            task.node.rank, attempt=task.attempt, tail=SEARCHED_LINES
         )
-        record = replace(record, tail=tuple(lines) or last_lines)
+        record = replace(record, tail=last_lines(lines) or instead)
     except (OSError, HopyardError) as error:
         # that the node is lost is what the user has to know, with or without its output
         LOG.warning("the output of %s could not be read: %s", task.node, error)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from hopyard.cluster.spark_failure import known_cause, summary
 from hopyard.errors import BackendFailed
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext, SparkStageInfo
     from pyspark.resource import ResourceProfile
 
-LONGEST_CAUSE = 2000
-_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
-_PYTHON_ERROR = re.compile(r"^(?:hopyard\.errors\.)?(?P<type>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
+    from hopyard.tracking import RunId
 
 
 class SparkAction:
@@ -71,10 +69,18 @@ class SparkAction:
             self._context.setJobGroup(self._group, self._description, interruptOnCancel=False)
             self.values = tuple(self._rows().collect())
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self.error = BackendFailed("spark", summary(error))
-            self.error.__cause__ = error
+            known = known_cause(error, self._context)
+            self.error = BackendFailed("spark", known or summary(error))
+            if known is None:
+                self.error.__cause__ = error
         finally:
             self._on_end.set()
+
+
+def job_description(run_id: RunId, what: str) -> str:
+    """Returns what Spark's pages call a job that belongs to a run."""
+    trial = f", trial {run_id.trial}" if run_id.trial else ""
+    return f"hopyard: run.{run_id.number} ({run_id.kind}){trial}, {what}"
 
 
 def one_task_each(context: SparkContext, items: Iterable[Any], profile: ResourceProfile | None) -> Any:
@@ -124,17 +130,3 @@ def task_gpus() -> tuple[str, ...] | None:
     assert context is not None
     gpus = context.resources().get("gpu")
     return None if gpus is None else tuple(gpus.addresses)
-
-
-def summary(error: Any) -> str:
-    """Returns what of a Spark error says something, and what to do if the executors lack a module."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error).split("\nDriver stacktrace:")[0].strip()
-    missing = _MISSING_MODULE.search(text)
-    if missing:
-        return (
-            f"the executors' Python has no module {missing[1]!r}. Install there what is installed here, or send it "
-            "along: spark.archives with a packed environment, or spark.submit.pyFiles."
-        )
-    ours = [found for found in _PYTHON_ERROR.finditer(text) if found["type"] == "DriverOutOfReach"]
-    return ours[-1]["text"] if ours else text[:LONGEST_CAUSE]

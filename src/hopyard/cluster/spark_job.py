@@ -16,7 +16,7 @@ from hopyard.cluster.node import NodeTask
 from hopyard.cluster.obituary import tell
 from hopyard.cluster.outcome import Outcome
 from hopyard.cluster.plan import Node
-from hopyard.cluster.spark_action import SparkAction, one_task_each, task_gpus
+from hopyard.cluster.spark_action import SparkAction, job_description, one_task_each, task_gpus
 from hopyard.cluster.supervisor import Supervisor
 from hopyard.errors import BackendFailed, SupervisorNotStarted
 from hopyard.wire import WireClient, routable_address
@@ -97,7 +97,7 @@ class SparkJob:
         self._profile = profile
         self._barrier = barrier
         self._detach_seconds = detach_seconds
-        description = f"Hopyard run {tasks[0].run_id}"
+        description = job_description(tasks[0].run_id, _nodes(tasks))
         self._action = SparkAction(context, self._rows, group=group, description=description, on_end=on_end)
 
     @property
@@ -125,3 +125,8 @@ class SparkJob:
         if self._barrier:
             nodes = nodes.barrier()
         return nodes.mapPartitions(RunNodes(task=self._tasks[0], detach_seconds=self._detach_seconds))
+
+
+def _nodes(tasks: Sequence[NodeTask]) -> str:
+    ranks = [str(task.node.rank) for task in tasks]
+    return f"node {ranks[0]}" if len(ranks) == 1 else f"nodes {', '.join(ranks[:-1])} and {ranks[-1]}"

@@ -7,13 +7,14 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopyard.cluster.spark_action import summary
+from hopyard.cluster.spark_failure import known_cause, summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.kept_columns import ResultColumns
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
+from hopyard.session.supported import refuse_connect, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 30.0
 LONGEST_TRACE = 4000
+SCHEMA_EXAMPLE = 'inference(frame, schema="prediction float")'
 
 
 class Source(Protocol):
@@ -62,14 +64,18 @@ class FrameSource:
             BadArguments: There is no schema, or a column to keep is not there.
         """
         if schema is None:
-            example = 'cluster.inference(frame, schema="prediction float")'
-            raise BadArguments(
-                "inference", f"the results for a DataFrame have columns: say which, as in {example}"
-            )
+            reason = f"the results for a DataFrame need a schema; give one as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason)
+        from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        try:
+            columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        except (PySparkException, TypeError) as error:
+            why = str(error).strip().splitlines()[0].rstrip(".")
+            reason = f"schema={schema!r} cannot be read ({why}); write it as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason) from error
         kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
         arrow = to_arrow_schema(columns)
@@ -107,28 +113,77 @@ class RowsSource:
         return self.rows.mapPartitions(AskRows(plan=plan))
 
 
-def source_of(data: object) -> Source:
+def source_of(call: str, data: object) -> Source:
     """Returns the source for what a user wants to feed.
+
+    Args:
+        call: What the user called: train or inference.
+        data: What was given.
 
     Raises:
         BadArguments: It is nothing that can be fed.
+        SparkUnusable: It belongs to Spark Connect.
     """
-    from pyspark import RDD
+    check_feedable(call, data)
     from pyspark.sql import DataFrame
 
     if isinstance(data, DataFrame):
         return FrameSource(data)
-    if isinstance(data, RDD):
-        return RowsSource(data)
-    raise BadArguments("train", f"a {type(data).__name__} cannot be fed; give a DataFrame or an RDD")
+    rows: Any = data
+    return RowsSource(rows)
+
+
+def check_feedable(call: str, data: object) -> None:
+    """Refuses what cannot be fed.
+
+    Raises:
+        MissingDependency: pyspark is not installed.
+        BadArguments: It is not data of Spark.
+        SparkUnusable: It belongs to Spark Connect, or pyspark is too old.
+    """
+    require_pyspark(f"{call}()")
+    refuse_connect(data)
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
+    from pyspark.streaming import DStream
+
+    if not isinstance(data, (DataFrame, RDD) if call == "inference" else (DataFrame, RDD, DStream)):
+        kind = type(data).__qualname__
+        package = type(data).__module__.partition(".")[0]
+        name = kind if package == "builtins" else f"{package}.{kind}"
+        raise BadArguments(
+            call, f"{name} is not a DataFrame or RDD of Spark; give {_as_spark_data(package, kind)}"
+        )
+
+
+def _as_spark_data(package: str, kind: str) -> str:
+    """Returns what a user gives instead of data that is not Spark's."""
+    if kind == "str":
+        return "a DataFrame, such as spark.read.parquet(path)"
+    if kind in ("list", "tuple", "range", "generator"):
+        return "spark.createDataFrame(rows), or spark.sparkContext.parallelize(rows)"
+    if package in ("pandas", "numpy", "pyarrow"):
+        return "spark.createDataFrame(data)"
+    if package == "polars":
+        return "spark.createDataFrame(data.to_arrow())"
+    if package == "pyspark" and kind == "DataFrame":  # pandas on Spark
+        return "data.to_spark()"
+    return "a DataFrame or an RDD of Spark"
 
 
 class FeedJob:
-    """A Spark job that feeds, in a thread of its own; start it once."""
+    """A Spark job that feeds, in a thread of its own; start it once.
 
-    def __init__(self, source: Source, plan: FeedPlan) -> None:
+    Args:
+        source: The rows.
+        plan: Whom to feed, and what.
+        description: What Spark's pages call it.
+    """
+
+    def __init__(self, source: Source, plan: FeedPlan, *, description: str) -> None:
         from pyspark import InheritableThread
 
+        self._description = description
         self._source = source
         self._plan = plan
         self._group = f"hopyard-feed-{uuid.uuid4().hex}"
@@ -168,12 +223,13 @@ class FeedJob:
 
     def _run(self) -> None:
         try:
-            words = f"Hopyard feed {self._plan.feed}, epoch {self._plan.epoch}"
-            self._source.context.setJobGroup(self._group, words, interruptOnCancel=False)
+            self._source.context.setJobGroup(self._group, self._description, interruptOnCancel=False)
             self._reports = self._source.feed(self._plan)
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
-            self._error = FeedJobFailed(_cause(error))
-            self._error.__cause__ = error
+            known = known_cause(error, self._source.context)
+            self._error = FeedJobFailed(known or _cause(error))
+            if known is None:
+                self._error.__cause__ = error
         finally:
             self._ended.set()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.errors import InvalidSearch, NoActiveSpark
+from hopyard.errors import InvalidSearch
 from hopyard.search.slots import ProcessSlotBackend, SlotBackend
-from hopyard.session.active import active_spark, require_pyspark
+from hopyard.session.active import usable_context
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -28,17 +28,13 @@ def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None)
 
     Raises:
         NoActiveSpark: Spark is to be used and there is no session.
+        SparkUnusable: It is to be used and cannot be.
         InvalidSearch: ``backend`` is a name that is none.
     """
     check_backend(backend)
     if backend == "processes":
         return ProcessSlotBackend()
-    require_pyspark("a search without backend='processes'")
-    session = spark if spark is not None else active_spark()
-    if session is None:
-        raise NoActiveSpark
-    from pyspark.sql import SparkSession
-
+    context = usable_context(spark, "a search without backend='processes'")
     from hopyard.search.spark_slots import SparkSlotBackend
 
-    return SparkSlotBackend(session.sparkContext if isinstance(session, SparkSession) else session)
+    return SparkSlotBackend(context)

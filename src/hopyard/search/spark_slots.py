@@ -148,7 +148,7 @@ class SparkSlots:
             self._context,
             self._rows,
             group=self._group,
-            description=f"Hopyard study {self._orders.run_id}",
+            description=f"hopyard: study {self._orders.study}, {self._count} at once",
             on_end=self._service.news,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,12 +17,12 @@ class StudyView:
 
     Args:
         progress: Whether it is shown; None for terminals and notebooks only.
-        go_on: How a user goes on with the study after Ctrl-C, which is said unless `progress` is False.
+        go_on: How a user goes on with the study after Ctrl-C: a note of the exception, which Python prints last.
     """
 
     def __init__(self, *, progress: bool | None, go_on: str = "") -> None:
         self._presenter = Presenter("study", progress=progress)
-        self._go_on = "" if progress is False else go_on
+        self._go_on = go_on
 
     @contextmanager
     def showing(
@@ -38,16 +37,14 @@ class StudyView:
             failures: Returns the first trial that failed in each way; likewise.
         """
         self._presenter.open(partial(_look, status, failures))
-        is_interrupted = False
         try:
             yield
-        except KeyboardInterrupt:
-            is_interrupted = True
+        except KeyboardInterrupt as interrupt:
+            if self._go_on:
+                interrupt.add_note(f"{what_is_kept(status())}\nGo on with: {self._go_on}")
             raise
         finally:
             self._presenter.close(is_over=True)
-            if is_interrupted and self._go_on:
-                sys.stderr.write(f"{what_is_kept(status())}\nGo on with: {self._go_on}\n")
 
 
 def what_is_kept(status: StudyStatus) -> str:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from hopyard.errors import MissingDependency
+from hopyard.errors import NoActiveSpark, SparkUnusable
+from hopyard.session.supported import refuse_connect, refuse_connect_mode, require_pyspark
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
-
-
-def require_pyspark(needed_for: str) -> None:
-    """Makes sure that pyspark is installed, without importing it.
-
-    Raises:
-        MissingDependency: It is not.
-    """
-    if sys.modules.get("pyspark") is None and find_spec("pyspark") is None:
-        raise MissingDependency("pyspark", needed_for, "spark")
 
 
 def active_spark() -> SparkSession | None:
@@ -39,3 +30,32 @@ def active_spark() -> SparkSession | None:
         return SparkSession.active()
     except PySparkRuntimeError:  # a context without a session
         return None
+
+
+def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -> SparkContext:
+    """Returns the context of a session, or of the active one, that can run nodes.
+
+    Args:
+        spark: A session or its context; None for the active one.
+        needed_for: What needs it, for the error that says that pyspark is missing.
+
+    Raises:
+        MissingDependency: pyspark is not installed.
+        NoActiveSpark: None is given, and none is active.
+        SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
+    """
+    require_pyspark(needed_for)
+    session: object = spark if spark is not None else active_spark()
+    if session is None:
+        refuse_connect_mode()
+        raise NoActiveSpark
+    refuse_connect(session)
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = session.sparkContext if isinstance(session, SparkSession) else session
+    if not isinstance(context, SparkContext):
+        raise SparkUnusable(f"spark={session!r} is no session", "Give a SparkSession")
+    if context._jsc is None:  # noqa: SLF001  what pyspark leaves of a context that was stopped
+        raise SparkUnusable("its session was stopped", "Start another one")
+    return context

@@ -25,6 +25,7 @@ from hopyard.environment import environment
 from hopyard.errors import SessionConflict, SparkNotStarted
 from hopyard.scratch import scratch_folder
 from hopyard.session.gpus import gpu_conf
+from hopyard.session.spark_errors import keep_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +185,7 @@ def _java_virtual_machine(conf: SparkConf, log: Path) -> Iterator[Any]:
 
 
 def _end(gateway: Any) -> None:
+    keep_texts()
     SparkContext._gateway = None  # noqa: SLF001 (lets the next context have a new one)
     SparkContext._jvm = None  # noqa: SLF001
     gateway.shutdown()

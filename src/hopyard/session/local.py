@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard.errors import InvalidSessionSetting, MissingDependency, SessionConflict
+from hopyard.errors import InvalidSessionSetting, SessionConflict
 from hopyard.session.active import active_spark
 from hopyard.session.java import require_java
 from hopyard.session.memory import memory_in_mb
+from hopyard.session.supported import refuse_connect_mode, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,12 +43,14 @@ class LocalCluster:
 
     def __post_init__(self) -> None:
         for name, least in {"executors": 1, "cores": 1, "gpus": 0}.items():
-            if getattr(self, name) < least:
-                raise InvalidSessionSetting(name, str(getattr(self, name)), f"give at least {least}")
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise InvalidSessionSetting(name, repr(value), f"give a whole number of at least {least}")
         if self.memory_mb < _LEAST_MEMORY_MB:
             raise InvalidSessionSetting("memory", repr(self.memory), f"give at least {_LEAST_MEMORY_MB}m")
         for key in sorted(self.conf.keys() & _SET_BY_ARGUMENT.keys()):
-            raise InvalidSessionSetting("conf", key, f"use the argument {_SET_BY_ARGUMENT[key]} for it")
+            remedy = f"use the argument {_SET_BY_ARGUMENT[key]} instead"
+            raise InvalidSessionSetting(f"conf[{key!r}]", repr(self.conf[key]), remedy)
 
     @property
     def memory_mb(self) -> int:
@@ -98,6 +101,7 @@ def local_spark(
         NotEnoughGpus: The machine has too few GPUs.
         SessionConflict: Another session is active in this process.
         SparkNotStarted: Spark failed to start, or not all executors came in time.
+        SparkUnusable: pyspark is too old, or this process uses Spark Connect.
     """
     script = None if gpu_discovery_script is None else Path(gpu_discovery_script).absolute()
     cluster = LocalCluster(
@@ -114,10 +118,10 @@ def local_spark(
         raise SessionConflict(
             "spark-submit, which started this program", "run the program with python instead"
         )
-    try:
-        from hopyard.session import embedded
-    except ImportError as error:
-        raise MissingDependency("pyspark", "a Spark session", "spark") from error
+    require_pyspark("a Spark session")
+    refuse_connect_mode()
+    from hopyard.session import embedded
+
     if (running := embedded.running_session(cluster, active_spark())) is not None:
         return running
     require_java()

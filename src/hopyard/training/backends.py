@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hopyard.cluster.backend import Backend
 from hopyard.cluster.inline import InlineBackend
 from hopyard.cluster.processes import ProcessesBackend
-from hopyard.errors import NoActiveSpark, UnknownBackend
-from hopyard.session.active import active_spark, require_pyspark
+from hopyard.errors import UnknownBackend
+from hopyard.session.active import usable_context
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -20,25 +20,22 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
 
     Raises:
         NoActiveSpark: Spark is to be used and there is no session.
+        SparkUnusable: It is to be used and cannot be.
         UnknownBackend: ``backend`` is a name that is none.
     """
     if backend is None or backend == "spark":
-        return _spark_backend(spark if spark is not None else active_spark())
+        return _spark_backend(spark)
     if backend == "processes":
         return ProcessesBackend()
     if backend == "inline":
         return InlineBackend()
-    if isinstance(backend, str):
-        raise UnknownBackend(backend)
+    if isinstance(backend, str) or not hasattr(backend, "application"):
+        raise UnknownBackend(str(backend))
     return backend
 
 
 def _spark_backend(spark: SparkSession | SparkContext | None) -> Backend:
-    require_pyspark("a run without backend='processes'")
-    if spark is None:
-        raise NoActiveSpark
-    from pyspark.sql import SparkSession
-
+    context = usable_context(spark, "a run without backend='processes'")
     from hopyard.cluster.spark import SparkBackend
 
-    return SparkBackend(spark.sparkContext if isinstance(spark, SparkSession) else spark)
+    return SparkBackend(context)

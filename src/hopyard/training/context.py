@@ -139,8 +139,11 @@ class NodeContext:
         if name == "validation" and uneven is None:
             return ValidationFeed(self.node_feed.stored)
         if name == "validation":
-            raise BadArguments("feed", f"uneven={uneven!r}: every node has all rows for validation")
-        raise BadArguments("feed", f'there is no feed {name!r}; there are "train" and "validation"')
+            raise BadArguments(
+                "feed",
+                f"uneven={uneven!r} is for training; leave it out, since every node has all rows for validation",
+            )
+        raise BadArguments("feed", f'there is no feed {name!r}; give "train" or "validation"')
 
     def should_stop(self) -> bool:
         """Whether the node is to end: the run was stopped, or all that train are done.
@@ -208,5 +211,5 @@ def _why_not_fed(info: NodeInfo) -> str:
             "the feed belongs to the context that the function is called with: give it a parameter named ctx"
         )
     if info.role in ("chief", "worker"):
-        return "the run was not started with feed=True"
+        return "the run was started without feed=True; use Cluster(fn, feed=True)"
     return f"nodes that do not train are not fed, and this is a {info.role}"

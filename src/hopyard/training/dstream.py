@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cluster.spark_action import summary
+from hopyard.cluster.spark_failure import summary
 from hopyard.errors import StreamClosed, StreamFailed
 from hopyard.feed.sources import RowsSource
 from hopyard.training.stream_gate import Gate

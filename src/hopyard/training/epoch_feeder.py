@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hopyard.cluster.spark_action import job_description
 from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.replay_job import ReplayJob
 from hopyard.feed.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
 from hopyard.feed.sources import FeedJob, Source
+from hopyard.tracking import RunId
 from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team
 from hopyard.training.feed_watch import Progress, has_enough, has_failed
 
@@ -59,11 +61,13 @@ class EpochFeeder:
             NotFed: All nodes have returned.
         """
         if not team.nodes:
-            raise NotFed("train()", "the functions of all nodes have returned")
+            raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
         began = time.monotonic()
         self._begin(team, feed, epoch, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
-        reports = self._reports(FeedJob(source, plan), team, order.timeout)
+        what = f"feed epoch {epoch + 1} of {order.epochs}" if left else f"feed micro-batch {epoch}"
+        job = FeedJob(source, plan, description=job_description(RunId.parse(self._run.run_id), what))
+        reports = self._reports(job, team, order.timeout)
         ended_by = None if reports is None else self._check(team, plan, reports)
         account = replace(
             EpochAccount.of(epoch, reports or [], time.monotonic() - began),
@@ -87,7 +91,8 @@ class EpochFeeder:
         self._nodes.ask(team, HOLD, lambda node: {"feed": feed, "share": shares[node.rank]})
         for node in team.nodes:
             plan = FeedPlan(feed=feed, epoch=0, nodes=(node,))
-            reports = self._reports(FeedJob(source, plan), team, order.timeout)
+            what = job_description(RunId.parse(self._run.run_id), f"validation data for node {node.rank}")
+            reports = self._reports(FeedJob(source, plan, description=what), team, order.timeout)
             if reports is None:
                 return  # nobody wants any
             self._check(replace(team, nodes=(node,)), plan, reports)

@@ -22,6 +22,10 @@ VERDICT_SECONDS = 60.0
 class FedRun(Protocol):
     """A run whose nodes are fed."""
 
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+
     def standing(self) -> Standing:
         """Returns how the nodes are doing, and which attempt they belong to."""
 

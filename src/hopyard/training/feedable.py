@@ -181,5 +181,5 @@ class Feedable(ABC):
     def _fed(self, wanted: str) -> Feeding:
         self.nodes()  # which is an error before the start
         if self._feeding is None:
-            raise NotFed(wanted, "the run was not started with feed=True")
+            raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
         return self._feeding

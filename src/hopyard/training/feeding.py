@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.sources import Source, source_of
+from hopyard.feed.sources import Source, check_feedable, source_of
 from hopyard.feed.validation import split
-from hopyard.session.active import require_pyspark
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
 from hopyard.training.farewell import Farewell
@@ -48,14 +47,29 @@ class FeedOrder:
 
     def __post_init__(self) -> None:
         if type(self.epochs) is not int or self.epochs < 1:
-            raise BadArguments("train", f"epochs={self.epochs!r} is no whole number of at least 1")
+            raise BadArguments(
+                "train", f"epochs={self.epochs!r} is not valid; give a whole number of at least 1"
+            )
         if self.seed is not None and type(self.seed) is not int:
-            raise BadArguments("train", f"shuffle_seed={self.seed!r} is no whole number")
+            raise BadArguments("train", f"shuffle_seed={self.seed!r} is not valid; give a whole number")
+        check_seconds("train", self.timeout)
 
     @property
     def gather_seconds(self) -> float:
         """How long nodes that run may take until they ask for rows."""
         return max(self.timeout, LEAST_GATHER_SECONDS)
+
+
+def check_seconds(asked_by: str, seconds: object) -> None:
+    """Checks a ``feed_timeout``.
+
+    Raises:
+        BadArguments: It is not a number above 0.
+    """
+    if type(seconds) not in (int, float) or not seconds > 0:  # type: ignore[operator]
+        raise BadArguments(
+            asked_by, f"feed_timeout={seconds!r} is not valid; give a number of seconds above 0"
+        )
 
 
 class Feeding:
@@ -96,15 +110,15 @@ class Feeding:
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("train()")
+        check_feedable("train", data)
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
-                raise BadArguments("train", "a stream has no epochs, after which to validate")
+                raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
             return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
-        source = source_of(rows)
-        held = None if held_out is None else source_of(held_out)
+        source = source_of("train", rows)
+        held = None if held_out is None else source_of("train", held_out)
         try:
             return self._train(source, held, order)
         except BaseException as error:
@@ -119,8 +133,8 @@ class Feeding:
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
-        require_pyspark("inference()")
-        source = source_of(data)
+        check_seconds("inference", feed_timeout)
+        source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cluster.spark_action import summary
+from hopyard.cluster.spark_failure import summary
 from hopyard.errors import BadArguments, StreamClosed, StreamFailed
 from hopyard.feed.sources import FrameSource
 from hopyard.training.stream_gate import Gate

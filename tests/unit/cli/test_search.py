@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shlex
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +11,7 @@ import pytest
 from typer.testing import Result
 
 from hopyard.store import Project
+from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]
@@ -23,6 +27,17 @@ def fail(x, y):
 
 def silent(x, y):
     pass
+"""
+
+# The first trial ends; the second one waits for a word.
+SLOW_PROGRAM = """\
+import pathlib, time
+
+def train(x):
+    pathlib.Path(f"started-{x}").touch()
+    while x == 2 and not pathlib.Path("word").exists():
+        time.sleep(0.02)
+    return float(x)
 """
 
 
@@ -110,6 +125,36 @@ def test_a_mistake_is_one_sentence(search: Command, arguments: list[str], messag
     assert result.exit_code == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_mistakes_are_told_before_spark_starts(search: Command) -> None:
+    result = search("train", "--trials", "1", "--sampler", "tp", "--backend", "spark")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ")
+    assert "Did you mean 'tpe'?" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_ctrl_c_leaves_the_command_that_goes_on(tmp_path: Path, project: Project) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_PROGRAM)
+    (tmp_path / "space.yaml").write_text("x: [1, 2]\n")
+    options = ["--root", project.root, "--project", project.name, "--space", "space.yaml"]
+    words = ["search", "slow.py:train", *options, "--sampler", "grid", "--backend", "processes"]
+    command = [sys.executable, "-m", "hopyard", *words, "--parallel", "1"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        wait_until((tmp_path / "started-2").exists, "the second trial runs", 60)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    kept, again = said.strip().splitlines()
+    assert kept.startswith("Interrupted: 1 of 2 trials of ")
+    assert kept.endswith(" have ended and are kept; 1 under way will run again.")
+    assert (
+        again == f"Go on with: {shlex.join(command[1:]).replace('-m', 'python -m', 1)} --resume --name train"
+    )
+    (tmp_path / "word").touch()
+    done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("2 trials: 2 finished\n")
 
 
 def test_the_space_is_needed(command: Command) -> None:

@@ -24,3 +24,9 @@ def test_the_environment_decides_what_options_leave_open(
 def test_a_suggested_command_can_be_pasted() -> None:
     settings = Settings(program="hopyard", root="/my data")
     assert settings.command("logs", "last") == "hopyard --root '/my data' logs last"
+
+
+def test_the_same_command_can_be_pasted_with_more_options() -> None:
+    settings = Settings(program="hopyard", words=("search", "my file.py:f", "--name=a", "--trials", "3"))
+    again = settings.again("--resume", "--name", "b")
+    assert again == "hopyard search 'my file.py:f' --name=a --trials 3 --resume"

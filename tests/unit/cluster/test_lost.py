@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from hopyard import Project
-from hopyard.cluster.keeper import TAIL_LINES
 from hopyard.cluster.lost import absent_outcome, lost_outcome, undelivered_outcome
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.plan import Plan
+from hopyard.cluster.tail import TAIL_LINES
 from hopyard.tracking import NodeState, NodeWriter, RunId, RunReader, RunWriter
 
 pytestmark = pytest.mark.unit

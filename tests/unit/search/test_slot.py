@@ -88,7 +88,12 @@ class Driver:
 def slot(driver: Driver, function: Callable[..., Any] = work, **options: Any) -> Slot:
     payload = TrialCall.of(function, ("metric",), Wanted.VALUE).dump()
     orders = SlotOrders(
-        run_id=RUN, project=Project.open(), payload=payload, objectives=("metric",), **options
+        run_id=RUN,
+        study="vintage",
+        project=Project.open(),
+        payload=payload,
+        objectives=("metric",),
+        **options,
     )
     return Slot(orders, 0, driver)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -117,6 +118,19 @@ def test_how_a_study_stood_stays_when_somebody_interrupts_it(
     with pytest.raises(KeyboardInterrupt), StudyView(progress=None).showing(study.status):
         raise KeyboardInterrupt
     terminal.wait_until(is_left(LAST))
+
+
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on(study: Study) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt) as caught,
+        StudyView(progress=None, go_on="again()").showing(study.status),
+    ):
+        raise KeyboardInterrupt
+    assert "".join(traceback.format_exception(caught.value)).splitlines()[-3:] == [
+        "KeyboardInterrupt",
+        f"Interrupted: 2 of 4 trials of {TITLE} have ended and are kept; 1 under way will run again.",
+        "Go on with: again()",
+    ]
 
 
 @pytest.mark.parametrize("progress", [None, False])

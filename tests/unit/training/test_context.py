@@ -62,7 +62,7 @@ def second_descriptor(descriptor: int, number: int) -> Iterator[None]:
 
 
 def test_there_is_no_context_outside_a_node() -> None:
-    with pytest.raises(NotInsideRun, match="only inside a function that"):
+    with pytest.raises(NotInsideRun, match="inside the function that"):
         NodeContext.current({})
 
 

@@ -1,0 +1,71 @@
+"""The last lines of a node's output that tell a user something."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+TAIL_LINES = 30
+SEARCHED_LINES = 300  # what is looked through for them
+# What TensorFlow writes, over and over, when the other end of a collective operation is gone.
+_ECHOES = re.compile(
+    r"""StartAbort
+    |Collective\ ops\ is\ aborted
+    |rendezvous\ is\ aborting
+    |could\ be\ from\ a\ previous\ operation
+    |Additional\ GRPC\ error\ information
+    |\[\[\{\{node\ .*Collective
+    |\[type\.googleapis\.com/tensorflow\.DerivedStatus
+    """,
+    re.VERBOSE,
+)
+
+
+class Tail:
+    """Remembers the end of a node's output."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=SEARCHED_LINES)
+
+    def add(self, line: str) -> None:
+        """Takes the next line."""
+        self._lines.append(line)
+
+    def last(self, traceback: str | None) -> tuple[str, ...]:
+        """Returns the last lines that say more than a traceback, which is shown anyway."""
+        return last_lines(tuple(self._lines), traceback)
+
+
+def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str, ...]:
+    """Returns the last lines of an output, without a traceback that it ends with and without echoes of the failure.
+
+    Args:
+        lines: The output, or enough of its end.
+        traceback: What is shown anyway; None if there is nothing.
+    """
+    all_lines = tuple(lines)
+    told = tuple(_without(all_lines, (traceback or "").splitlines()))
+    chosen = [line for line in told if not _ECHOES.search(line)]
+    # where there is nothing else, an echo is better than silence
+    return tuple((chosen or ([] if traceback else told))[-TAIL_LINES:])
+
+
+def _without(lines: Sequence[str], block: Sequence[str]) -> Iterator[str]:
+    """Yields the lines that are not part of a block, of which the beginning may be missing."""
+    place = 0
+    while place < len(lines):
+        skipped = _length_at(lines, place, block)
+        if not skipped:
+            yield lines[place]
+        place += skipped or 1
+
+
+def _length_at(lines: Sequence[str], place: int, block: Sequence[str]) -> int:
+    """Returns how many lines of a block are here; 0 if it is not here."""
+    starts = range(len(block)) if place == 0 else (0,)  # the lines before the first are forgotten
+    for start in starts:
+        part = list(block[start:])
+        if part and list(lines[place : place + len(part)]) == part:
+            return len(part)
+    return 0
