@@ -1,13 +1,13 @@
-"""Feeds a DataFrame into training nodes, and gets a prediction for each row: ``python examples/feed.py``.
+"""Trains on the rows of a DataFrame and predicts for each row: ``python examples/feed.py``.
 
-Needs nothing but hopyard[spark]: the model is a line, learnt with numpy.
+Needs only hopyard[spark]: the model is a line, learnt with numpy.
 """
 
 import hopyard
 
 
 def train(rate, ctx):
-    """Learns y = a·x + b from the rows that this node is fed, and keeps the line in the project."""
+    """Learns y = a·x + b from the rows that this node gets, and saves the line in the project."""
     import json
 
     slope = offset = 0.0
@@ -23,7 +23,7 @@ def train(rate, ctx):
 
 
 def predict(ctx):
-    """Answers each batch with one number for each of its rows."""
+    """Returns one number for each row of each batch."""
     import json
 
     slope, offset = json.loads(ctx.project.read("Models/line/0.json"))

@@ -1,4 +1,4 @@
-"""A search: forty trials of a small training, two at a time, hopeless ones stopped early.
+"""A search: forty trials of a small training, two at a time; bad ones are stopped early.
 
 python examples/search.py
 """

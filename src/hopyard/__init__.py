@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hopyard.search.study import Study
     from hopyard.session import SessionSettings, local_spark
     from hopyard.store import Project
+    from hopyard.tracking.run import Run, load_run
     from hopyard.training.cluster import Cluster
     from hopyard.training.context import NodeContext
     from hopyard.training.launch import launch
@@ -30,6 +31,7 @@ __all__ = [
     "Project",
     "Range",
     "Reporter",
+    "Run",
     "RunResult",
     "SessionSettings",
     "Study",
@@ -38,6 +40,7 @@ __all__ = [
     "errors",
     "grid_search",
     "launch",
+    "load_run",
     "local_spark",
     "random_search",
     "search",
@@ -52,6 +55,7 @@ _HOME = {
     "Project": "hopyard.store",
     "Range": "hopyard.search",
     "Reporter": "hopyard.training.reporter",
+    "Run": "hopyard.tracking",
     "RunResult": "hopyard.training.result",
     "SessionSettings": "hopyard.session",
     "Study": "hopyard.search",
@@ -59,6 +63,7 @@ _HOME = {
     "differential_evolution": "hopyard.search",
     "grid_search": "hopyard.search",
     "launch": "hopyard.training.launch",
+    "load_run": "hopyard.tracking",
     "local_spark": "hopyard.session",
     "random_search": "hopyard.search",
 }

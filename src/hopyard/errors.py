@@ -24,7 +24,18 @@ class InvalidName(HopyardError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.value!r} cannot be used as a name in a project: {self.reason}."
+        return f"{self.value!r} is not a valid name or path: {self.reason}."
+
+
+class OutsideProject(InvalidName):
+    """A full path or URL that is not in the project."""
+
+    def __init__(self, value: str, project: str) -> None:
+        super().__init__(value, project)
+        self.project = project
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is not in the project {self.project}. Give a path in the project, in full or relative to it."
 
 
 class PathNotFound(HopyardError, FileNotFoundError):
@@ -35,7 +46,7 @@ class PathNotFound(HopyardError, FileNotFoundError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"there is nothing at {self.path}."
+        return f"{self.path} does not exist; check the path."
 
 
 class AlreadyExists(HopyardError, FileExistsError):
@@ -57,7 +68,7 @@ class IsAFolder(HopyardError, IsADirectoryError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path} is a folder, not a file."
+        return f"{self.path} is a folder; give the path of a file."
 
 
 class NotAFolder(HopyardError, NotADirectoryError):
@@ -79,7 +90,7 @@ class FolderNotEmpty(HopyardError, OSError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"the folder {self.path} is not empty; pass recursive=True to remove all that is in it."
+        return f"the folder {self.path} is not empty; pass recursive=True to remove it with its content."
 
 
 class StoreFailed(HopyardError, OSError):
@@ -175,7 +186,7 @@ class InvalidSetting(HopyardError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"the setting {self.setting} cannot be used: {self.reason}."
+        return f"{self.setting} cannot be used: {self.reason}."
 
 
 class UnsupportedStore(HopyardError, ValueError):
@@ -281,7 +292,7 @@ class JavaNotFound(HopyardError, RuntimeError):
         self.oldest = oldest
 
     def __str__(self) -> str:
-        return f"Spark needs Java {self.oldest} or newer, but {self.found}: install one or let JAVA_HOME point to it."
+        return f"Spark needs Java {self.oldest} or newer, but {self.found}. Install one, or set JAVA_HOME to its folder."
 
 
 class NotEnoughGpus(HopyardError, RuntimeError):
@@ -295,7 +306,7 @@ class NotEnoughGpus(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"the executors want {self.wanted} GPUs in all and this machine has {self.found}, says {self.asked}. "
+            f"the executors need {self.wanted} GPUs in all, but this machine has {self.found} ({self.asked}). "
             "Ask for fewer executors or GPUs, or name another gpu_discovery_script."
         )
 
@@ -390,16 +401,27 @@ class CorruptRecord(HopyardError, ValueError):
 class RunNotFound(HopyardError, LookupError):
     """No run of the project answers to a text."""
 
-    def __init__(self, text: str, project: str) -> None:
-        super().__init__(text, project)
+    def __init__(
+        self, text: str, project: str, near: str | None = None, runs: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(text, project, near, runs)
         self.text = text
         self.project = project
+        self.near = near
+        self.runs = runs
 
     def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
         return (
-            f"no run in {self.project} answers to {self.text!r}; a run is named by its id, the end of its id, "
-            "its name, or 'last'."
+            f"there is no run {self.text!r} in {self.project}.{guess}{self._there()} Give an id, the start or end of "
+            "an id, a name, a folder, or 'last'; `hopyard runs` lists all runs."
         )
+
+    def _there(self) -> str:
+        if self.runs is None:
+            return ""
+        more = f" and {len(self.runs) - 5} more" if len(self.runs) > 5 else ""
+        return f" Its runs: {', '.join(self.runs[:5])}{more}." if self.runs else " It has no runs yet."
 
 
 class AmbiguousRun(HopyardError, LookupError):
@@ -413,9 +435,7 @@ class AmbiguousRun(HopyardError, LookupError):
     def __str__(self) -> str:
         shown = ", ".join(self.candidates[:10])
         more = f" and {len(self.candidates) - 10} more" if len(self.candidates) > 10 else ""
-        return (
-            f"{self.text!r} may mean any of {len(self.candidates)} runs: {shown}{more}. Give more of the id."
-        )
+        return f"{self.text!r} fits {len(self.candidates)} runs: {shown}{more}. Give more of the id."
 
 
 class RunIsRunning(HopyardError, RuntimeError):
@@ -426,7 +446,7 @@ class RunIsRunning(HopyardError, RuntimeError):
         self.run_id = run_id
 
     def __str__(self) -> str:
-        return f"run {self.run_id} is running. Wait for its end, or end its program, then remove it."
+        return f"run {self.run_id} is still running. Wait for its end, or stop its program, then remove it."
 
 
 class RunNumberTaken(HopyardError, FileExistsError):
@@ -437,7 +457,7 @@ class RunNumberTaken(HopyardError, FileExistsError):
         self.run_id = run_id
 
     def __str__(self) -> str:
-        return f"there is a newer run with the id {self.run_id}. Remove that one first."
+        return f"a newer run has the id {self.run_id}. Remove that one first."
 
 
 class NotInTrash(HopyardError, LookupError):
@@ -449,7 +469,7 @@ class NotInTrash(HopyardError, LookupError):
         self.project = project
 
     def __str__(self) -> str:
-        return f"no run in the trash of {self.project} answers to {self.text!r}; `hopyard trash` lists them."
+        return f"there is no run {self.text!r} in the trash of {self.project}; `hopyard trash` lists those that are."
 
 
 class RunEnded(HopyardError, RuntimeError):
@@ -461,7 +481,7 @@ class RunEnded(HopyardError, RuntimeError):
         self.state = state
 
     def __str__(self) -> str:
-        return f"run {self.run_id} has ended already ({self.state}); its record is not changed any more."
+        return f"run {self.run_id} has already ended ({self.state}); start a new run instead."
 
 
 # --- cluster ---------------------------------------------------------------------------------------
@@ -527,7 +547,7 @@ class InvalidPlan(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.given}: {self.remedy}."
+        return f"{self.given} is not valid: {self.remedy}."
 
 
 class NodesMissing(HopyardError, TimeoutError):
@@ -557,8 +577,8 @@ class NoProgress(HopyardError, TimeoutError):
 
     def __str__(self) -> str:
         return (
-            f"no node printed or reported anything for {self.seconds:g} s, so the run was ended; "
-            f"last signs: {'; '.join(self.last[:10])}. Raise timeout if the nodes may be silent for longer."
+            f"no node printed or reported anything for {self.seconds:g} s, so the run was stopped; "
+            f"last seen: {'; '.join(self.last[:10])}. Raise timeout if the nodes may be silent for longer."
         )
 
 
@@ -629,7 +649,7 @@ class UnknownBackend(HopyardError, ValueError):
         self.value = value
 
     def __str__(self) -> str:
-        return f"{self.value!r} is not a backend; choose one of 'spark', 'processes', 'inline'."
+        return f"{self.value!r} is not a backend; choose 'spark', 'processes' or 'inline'."
 
 
 class InvalidDevices(HopyardError, ValueError):
@@ -656,7 +676,9 @@ class TooFewGpus(HopyardError, RuntimeError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"a node wants {self.wanted} GPU(s) and there are {self.found} ({self.source}); {self.remedy}."
+        return (
+            f"a node needs {self.wanted} GPU(s), but there are {self.found} ({self.source}); {self.remedy}."
+        )
 
 
 class NoFreeGpu(HopyardError, TimeoutError):
@@ -670,7 +692,7 @@ class NoFreeGpu(HopyardError, TimeoutError):
 
     def __str__(self) -> str:
         return (
-            f"a node wants {self.wanted}, and other nodes on this host held too many of its {self.candidates} GPU(s) "
+            f"a node needs {self.wanted}, but other nodes on this host held too many of its {self.candidates} GPU(s) "
             f"for {self.seconds:g} s. Run fewer nodes per host, ask for fewer GPUs or a smaller fraction, or wait for "
             "other runs to end."
         )
@@ -744,7 +766,7 @@ class Superseded(HopyardError, RuntimeError):
         self.attempt = attempt
 
     def __str__(self) -> str:
-        return f"attempt {self.attempt} to feed partition {self.partition} was given up for a later one."
+        return f"a later attempt replaced attempt {self.attempt} to feed partition {self.partition}."
 
 
 class NodesReplaced(HopyardError, RuntimeError):
@@ -768,8 +790,8 @@ class FeedStalled(HopyardError, TimeoutError):
 
     def __str__(self) -> str:
         return (
-            f"no node has consumed a row for {self.seconds:g} s (feed_timeout), although rows wait: "
-            f"{'; '.join(self.nodes)}."
+            f"no node has read a row for {self.seconds:g} s, although rows wait: {'; '.join(self.nodes)}. "
+            "See what the nodes do (hopyard logs), or raise feed_timeout."
         )
 
 
@@ -796,8 +818,8 @@ class NoMoreEpochs(HopyardError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"the function asked for epoch {self.fed + 1}, but {self.fed} came. "
-            f"Feed as many as it reads, cluster.train(..., epochs={self.fed + 1}), or read as many as come: "
+            f"the function asked for epoch {self.fed + 1}, but the feed has only {self.fed}. "
+            f"Feed more (cluster.train(..., epochs={self.fed + 1})), or read as many as come: "
             "for epoch in feed.epochs()."
         )
 
@@ -844,9 +866,7 @@ class RowsDiffer(HopyardError, ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return (
-            f"column {self.column!r} began with {self.expected}, and then came {self.found}; {self.remedy}."
-        )
+        return f"column {self.column!r} began with {self.expected}, but later rows have {self.found}; {self.remedy}."
 
 
 class FeedMiscounted(HopyardError, RuntimeError):
@@ -873,8 +893,8 @@ class WrongResults(HopyardError, ValueError):
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"{self.batch} waits for results, and {self.results} came; call batch_results once for each batch."
-        return f"{self.batch} has {self.rows} rows and got {self.results} results; there must be one for each row."
+            return f"{self.batch} waits for results, but {self.results} came; call batch_results once for each batch."
+        return f"{self.batch} has {self.rows} rows but got {self.results} results; give one for each row."
 
 
 class FeedJobFailed(HopyardError, RuntimeError):
@@ -922,7 +942,7 @@ class NothingToRepeat(HopyardError, RuntimeError):
     def __str__(self) -> str:
         nodes = ("node " if len(self.ranks) == 1 else "nodes ") + ", ".join(map(str, self.ranks))
         return (
-            f"no row was fed to {nodes}, so there is nothing to repeat until the others have used up theirs "
+            f"no row was fed to {nodes}, so there is nothing to repeat while the others finish theirs "
             "(uneven='pad'). Feed more rows, use fewer nodes, or choose uneven='drop'."
         )
 
@@ -936,7 +956,7 @@ class UnknownColumns(HopyardError, KeyError):
         self.available = available
 
     def __str__(self) -> str:
-        return f"there is no column {', '.join(self.names)}; the columns are {', '.join(self.available)}."
+        return f"there is no column {', '.join(self.names)}; choose from {', '.join(self.available)}."
 
 
 class DuplicateColumns(HopyardError, ValueError):
@@ -1018,7 +1038,7 @@ class BadArguments(HopyardError, TypeError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"the arguments do not fit {self.function!r}: {self.reason}."
+        return f"wrong arguments for {self.function}(): {self.reason}."
 
 
 class BadReport(HopyardError, TypeError):
@@ -1042,9 +1062,7 @@ class NotStarted(HopyardError, RuntimeError):
         self.name = name
 
     def __str__(self) -> str:
-        return (
-            f"the cluster of {self.name!r} has not been started; use it as a context, or call start() first."
-        )
+        return f"the cluster of {self.name!r} has not been started; use it in a with statement, or call start() first."
 
 
 class AlreadyStarted(HopyardError, RuntimeError):
@@ -1055,7 +1073,7 @@ class AlreadyStarted(HopyardError, RuntimeError):
         self.name = name
 
     def __str__(self) -> str:
-        return f"the cluster of {self.name!r} has been started already; make another one for another run."
+        return f"the cluster of {self.name!r} has already been started; make a new Cluster for another run."
 
 
 class EndNotRecorded(HopyardError, OSError):
@@ -1085,9 +1103,7 @@ class StillRunning(HopyardError, TimeoutError):
         self.seconds = seconds
 
     def __str__(self) -> str:
-        return (
-            f"run {self.run_id} still goes on after {self.seconds:g} s; wait longer (timeout), or stop() it."
-        )
+        return f"run {self.run_id} is still running after {self.seconds:g} s; raise timeout, or call stop()."
 
 
 class StillStreaming(StillRunning):
@@ -1100,8 +1116,8 @@ class StillStreaming(StillRunning):
 
     def __str__(self) -> str:
         return (
-            f"a stream into run {self.run_id} still goes on after {self.seconds:g} s, {self.batches} batches fed so "
-            "far; wait longer (timeout), or stop() the cluster, which breaks off the batch under way."
+            f"a stream still feeds run {self.run_id} after {self.seconds:g} s, {self.batches} batches so far; raise "
+            "timeout, or call stop() on the cluster, which also ends the current batch."
         )
 
 
@@ -1113,7 +1129,7 @@ class StreamFailed(HopyardError, RuntimeError):
         self.cause = cause
 
     def __str__(self) -> str:
-        return f"the stream could not be read any further: {self.cause}"
+        return f"reading the stream failed: {self.cause}"
 
 
 class StreamClosed(HopyardError, RuntimeError):
@@ -1124,7 +1140,9 @@ class StreamClosed(HopyardError, RuntimeError):
         self.batch = batch
 
     def __str__(self) -> str:
-        return f"micro-batch {self.batch} was not fed to its end, since the stream was stopped or no node takes rows."
+        return (
+            f"micro-batch {self.batch} was only fed in part: the stream was stopped, or no node takes rows."
+        )
 
 
 class RunStopped(HopyardError, RuntimeError):
@@ -1147,7 +1165,9 @@ class NotInsideRun(HopyardError, RuntimeError):
         self.asked = asked
 
     def __str__(self) -> str:
-        return f"{self.asked} is known only inside a function that hopyard.launch() runs."
+        return (
+            f"{self.asked} exists only on a node; ask for it inside the function that hopyard.launch() runs."
+        )
 
 
 # --- search ----------------------------------------------------------------------------------------
@@ -1186,7 +1206,7 @@ class TrialStopped(HopyardError, RuntimeError):
         self.step = step
 
     def __str__(self) -> str:
-        return f"the trial was stopped at step {self.step}: others do better."
+        return f"the trial was stopped at step {self.step}: other trials do better."
 
 
 class BadResult(HopyardError, ValueError):
@@ -1273,8 +1293,8 @@ class StudyExists(HopyardError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"there is a study named {self.name!r} already: {self.study}, with {self.trials} trials. Go on with it by "
-            "resume=True (--resume), or give another name."
+            f"there is already a study {self.name!r}: {self.study}, trials: {self.trials}. Continue it with resume=True "
+            "(--resume), or choose another name."
         )
 
 
@@ -1292,8 +1312,8 @@ class StudyNotFound(HopyardError, LookupError):
         more = f" and {len(self.names) - 10} more" if len(self.names) > 10 else ""
         there = f"Its studies: {shown}{more}." if self.names else "It has no studies yet."
         return (
-            f"there is no study {self.name!r} to resume in {self.project}. {there} To start it if it is not there, "
-            "give resume='if_exists' (--resume-if-exists)."
+            f"there is no study {self.name!r} to resume in {self.project}. {there} To start a new one, "
+            "leave out resume (--resume), or use resume='if_exists'."
         )
 
 
@@ -1324,7 +1344,7 @@ class PeerNotTrusted(HopyardError, ConnectionError):
     def __str__(self) -> str:
         return (
             f"{self.peer} did not show the certificate of this run ({self.doing}): nothing was sent to it. "
-            f"Either the endpoint belongs to another run or something stands in between."
+            f"The endpoint may belong to another run, or a proxy may be in between."
         )
 
 
@@ -1380,7 +1400,7 @@ class UnknownMethod(HopyardError, LookupError):
         self.name = name
 
     def __str__(self) -> str:
-        return f"no method or stream is called {self.name!r} here; do both ends run the same version?"
+        return f"there is no method or stream {self.name!r}; check that both ends run the same version of Hopyard."
 
 
 class InvalidMessage(HopyardError, ValueError):
@@ -1421,7 +1441,7 @@ class SchemaMismatch(HopyardError, ValueError):
         self.given = given
 
     def __str__(self) -> str:
-        return f"a batch has other columns than its stream ({self.doing}): {self.given} instead of {self.expected}."
+        return f"the columns of a batch differ from those of its stream ({self.doing}): {self.given} instead of {self.expected}."
 
 
 class NoSuchAddress(HopyardError, OSError):
@@ -1492,6 +1512,22 @@ class ModuleNotOffered(HopyardError, ImportError):
 
     def __str__(self) -> str:
         return f"There is no {self.module} in Hopyard yet. Instead, {self.instead}."
+
+
+class ServiceNotOffered(HopyardError, ImportError):
+    """A module of the Hops library that was a client of a HopsWorks cluster's own services."""
+
+    def __init__(self, module: str, purpose: str, instead: str) -> None:
+        super().__init__(module, purpose, instead)
+        self.module = module
+        self.purpose = purpose
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return (
+            f"{self.module} {self.purpose}, and needs a HopsWorks cluster, which Hopyard does without. "
+            f"Instead, {self.instead}."
+        )
 
 
 class BadReservationAddress(HopyardError, PermissionError):

@@ -281,9 +281,9 @@ def test_trials_that_outlive_their_driver_are_never_taken_for_pruned(driver: Dri
     """Killed daemons of pyspark leave their workers, the slots, without anybody who would end them."""
     driver.await_the_waiting(*MORE_WAITING)
     family = driver.family()
-    for daemon in descendants(driver.process.pid, "pyspark.daemon"):
-        if "java" in daemon.parent().name():  # the workers have the same command
-            daemon.kill()
+    called_so = descendants(driver.process.pid, "pyspark.daemon")  # the workers have the same command
+    for daemon in [process for process in called_so if "java" in process.parent().name()]:
+        daemon.kill()
     driver.process.kill()
     driver.process.communicate(timeout=SECONDS)
     driver.say_the_word(*MORE_WAITING)  # they end now, with nobody there to hear of it

@@ -35,3 +35,17 @@ def test_log_metrics_files_and_data_of_every_node_are_in_the_bucket(s3_server: S
     assert [(point.rank, point.value) for point in run.metrics("loss")] == [(0, 0.5), (1, 0.5)]
     assert project.read(f"{folder}/model.bin") == project.read(f"{folder}/node.1/model.bin") == b"weights"
     assert project.read("Resources/from-0") == project.read("Resources/from-1") == b"reached"
+
+
+def fetched(model: str, ctx: hopyard.NodeContext) -> bytes:
+    return Path(ctx.fetch(model)).read_bytes()
+
+
+def test_a_later_run_gets_the_model_of_an_earlier_one_from_the_bucket(s3_server: S3Server) -> None:
+    project = hopyard.Project.open(
+        s3_server.new_bucket(), "vineyard", storage_options=s3_server.storage_options
+    )
+    hopyard.launch(train, backend="processes", project=project, name="earlier")
+    model = hopyard.load_run("earlier", project).path("model.bin")
+    assert model.startswith("s3://")
+    assert hopyard.launch(fetched, (model,), backend="processes", project=project).value == b"weights"

@@ -194,7 +194,7 @@ def test_a_wrong_number_of_results_names_the_batch(spark: SparkSession) -> None:
     cluster = Cluster(answer_too_little, nodes=1, feed=True).start()
     with pytest.raises(Exception, match=r"node 0 \(chief\) on .* failed|has ended"):
         cluster.inference(spark.sparkContext.parallelize(range(100), 1)).collect()
-    with pytest.raises(NodeFailed, match=r"batch 1 \(partition 0\) has 64 rows and got 63 results"):
+    with pytest.raises(NodeFailed, match=r"batch 1 \(partition 0\) has 64 rows but got 63 results"):
         cluster.shutdown()
 
 

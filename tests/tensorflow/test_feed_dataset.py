@@ -264,7 +264,7 @@ def test_a_dataset_that_has_ended_says_so_and_leaves_no_thread(tf):
     dataset = feed_of(numbers(range(4))).as_tf_dataset(2)
     list(dataset)
     for _ in range(2):
-        with pytest.raises(tf.errors.UnknownError, match="asked for epoch 2, but 1 came"):
+        with pytest.raises(tf.errors.UnknownError, match="asked for epoch 2, but the feed has only 1"):
             list(dataset)
     wait_until(lambda: len(drawing()) <= before, "the thread of the dataset is gone", SECONDS)
 
@@ -334,7 +334,7 @@ def test_each_epoch_of_keras_is_one_that_was_fed(tf, package):
 def test_keras_that_asks_for_more_epochs_than_were_fed_fails(tf, package):
     keras = pytest.importorskip(package)
     dataset = epochs_of([lines(100)], [lines(100)]).as_tf_dataset(50, label="y")
-    with pytest.raises(tf.errors.UnknownError, match="asked for epoch 3, but 2 came"):
+    with pytest.raises(tf.errors.UnknownError, match="asked for epoch 3, but the feed has only 2"):
         compiled(keras).fit(dataset, epochs=3, verbose=0)
 
 

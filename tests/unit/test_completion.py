@@ -54,6 +54,7 @@ def test_options_are_completed_inside_a_call(complete, name):
 @pytest.mark.parametrize("complete", [in_an_editor, in_a_notebook])
 def test_result_of_a_call_is_completed(complete):
     assert complete("hopyard.launch(print).val") == {"value", "values"}
+    assert complete("hopyard.load_run('last').pa") == {"parameters", "path"}
 
 
 @pytest.mark.parametrize("name", ["launch", "Cluster"])

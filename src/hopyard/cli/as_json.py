@@ -30,6 +30,8 @@ def run_object(
         metrics: The newest point of each metric.
         now: Seconds since the epoch.
     """
+    from hopyard.tracking import parameters_of
+
     return {
         **_head(project, run, now=now),
         "description": run.description,
@@ -87,22 +89,6 @@ def trial_object(
         "error_type": trial.error_type,
         "error": trial.error,
     }
-
-
-def parameters_of(project: Project, run: RunRecord) -> Mapping[str, Any]:
-    """Returns what a run's function was called with, as far as it was kept: for a trial, its parameters."""
-    from hopyard.errors import PathNotFound
-    from hopyard.tracking import TrialRecord, run_paths
-    from hopyard.tracking.codec import decode
-
-    if run.id.trial:
-        path = run_paths(project, run.id).trial_record
-        try:
-            return decode(TrialRecord, project.read(path), path).params
-        except PathNotFound:  # it is written at the end of the trial
-            return {}
-    kept = run.details.get("parameters")
-    return kept if isinstance(kept, Mapping) else {}
 
 
 def until(run: RunRecord, now: float) -> float:

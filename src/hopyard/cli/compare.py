@@ -43,7 +43,9 @@ def compare(
     from hopyard.tracking import find_run
 
     if not 2 <= len(runs) <= len(ascii_uppercase):
-        raise typer.BadParameter(f"give 2 to {len(ascii_uppercase)} runs", param_hint="RUN")
+        raise typer.BadParameter(
+            f"{len(runs)} cannot be compared; give 2 to {len(ascii_uppercase)} runs.", param_hint="RUN"
+        )
     project = Settings.of(context).open_project()
     now = time.time()
     with console.busy("Reading runs"), ThreadPoolExecutor(THREADS) as pool:

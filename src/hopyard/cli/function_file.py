@@ -27,12 +27,12 @@ def load_function(text: str) -> Callable[..., Any]:
         raise InvalidSetting(text, "name a Python file and a function in it, as in train.py:train")
     path = Path(file).expanduser().absolute()
     if not path.is_file():
-        raise InvalidSetting(text, f"there is no file {path}")
+        raise InvalidSetting(text, f"there is no file {path}; check the path")
     module = load_module(text, path)
     function = getattr(module, name, None)
     if not callable(function):
-        has = ", ".join(functions_of(module)) or "none"
-        raise InvalidSetting(text, f"{path.name} has no function {name!r}; those that it has: {has}")
+        has = ", ".join(functions_of(module)) or "none, since it has no functions"
+        raise InvalidSetting(text, f"{path.name} has no function {name!r}; choose from {has}")
     found: Callable[..., Any] = function
     return found
 

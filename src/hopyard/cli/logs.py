@@ -95,7 +95,8 @@ def trial_text(project: Project, study: str, number: int) -> str:
     found = Study.load(study, project=project)
     if number >= len(found.trials):
         raise typer.BadParameter(
-            f"study {found.run_id} has {len(found.trials)} trials, from 0", param_hint="--trial"
+            f"there is no trial {number}: study {found.run_id} has {len(found.trials)} trials, from 0.",
+            param_hint="--trial",
         )
     return f"{found.run_id}/{found.trials[number].folder}"
 
@@ -106,12 +107,23 @@ def check_there(record: RunRecord, ranks: Iterable[int], attempt: int | None) ->
     Raises:
         BadParameter: It has not.
     """
-    if any(rank >= record.nodes for rank in ranks):
-        known = "only node 0" if record.nodes == 1 else f"nodes 0 to {record.nodes - 1}"
-        raise typer.BadParameter(f"run {record.id} has {known}", param_hint="--node")
-    if attempt is not None and attempt >= record.attempts:
-        known = "only attempt 0" if record.attempts == 1 else f"attempts 0 to {record.attempts - 1}"
-        raise typer.BadParameter(f"run {record.id} has {known}", param_hint="--attempt")
+    for rank in ranks:
+        check_number(record, "node", rank, record.nodes)
+    if attempt is not None:
+        check_number(record, "attempt", attempt, record.attempts)
+
+
+def check_number(record: RunRecord, what: str, number: int, count: int) -> None:
+    """Checks that a number is one of those from 0 that a run has.
+
+    Raises:
+        BadParameter: It is not.
+    """
+    if number >= count:
+        known = f"only {what} 0" if count == 1 else f"{what}s 0 to {count - 1}"
+        raise typer.BadParameter(
+            f"there is no {what} {number}: run {record.id} has {known}.", param_hint=f"--{what}"
+        )
 
 
 def written(

@@ -29,7 +29,9 @@ Sampler = Annotated[
 ]
 Trials = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="How many trials; a grid knows, others need it or --timeout."),
+    typer.Option(
+        min=1, metavar="N", help="How many trials; needed unless there is --timeout or --sampler grid."
+    ),
 ]
 Direction = Annotated[
     list[str] | None,
@@ -54,7 +56,7 @@ Parallel = Annotated[
 ]
 Pruner = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="What stops hopeless trials: median, asha, hyperband, patience."),
+    typer.Option(metavar="NAME", help="What stops bad trials early: median, asha, hyperband, patience."),
 ]
 Name = Annotated[
     str | None,
@@ -65,11 +67,14 @@ Resume = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Makes the choice of parameters repeatable.")]
 Timeout = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="When no trial begins any more.", show_default="never")
+    float | None,
+    typer.Option(metavar="SECONDS", help="No new trial starts after so many seconds.", show_default="never"),
 ]
 TrialTimeout = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="When a trial is ended and fails.", show_default="never"),
+    typer.Option(
+        metavar="SECONDS", help="A trial that takes longer is stopped and fails.", show_default="never"
+    ),
 ]
 Retries = Annotated[
     int, typer.Option(min=0, metavar="N", help="How often a trial that failed is tried again.")

@@ -25,13 +25,15 @@ def read_space(path: Path) -> dict[str, object]:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError as error:
-        raise InvalidSetting(setting, "there is no such file") from error
+        raise InvalidSetting(setting, "there is no such file; check the path") from error
     except UnicodeDecodeError as error:
-        raise InvalidSetting(setting, f"it is no text in UTF-8 ({error.reason})") from error
+        raise InvalidSetting(
+            setting, f"it is not text in UTF-8 ({error.reason}); give a YAML or JSON file"
+        ) from error
     value = from_json(setting, text) if path.suffix == ".json" else from_yaml(setting, text)
     if not isinstance(value, dict):
         kind = "nothing" if value is None else f"a {type(value).__name__}"
-        raise InvalidSetting(setting, f"it holds {kind}, not parameters by name, as in {EXAMPLE}")
+        raise InvalidSetting(setting, f"it holds {kind}; write parameters by name, as in {EXAMPLE}")
     return value
 
 

@@ -121,7 +121,5 @@ def find_whole_run(project: Project, text: str) -> RunId:
 
     run_id = find_run(project, text).id
     if run_id.trial:
-        raise typer.BadParameter(
-            f"{run_id} is a trial; only its whole study can be removed", param_hint="RUN"
-        )
+        raise typer.BadParameter(f"{run_id} is a trial; give its whole study.", param_hint="RUN")
     return run_id

@@ -76,7 +76,7 @@ def trials(
 ) -> None:
     """List the trials of a study."""
     if as_csv and as_json:
-        raise typer.BadParameter("choose --csv or --json", param_hint="--json")
+        raise typer.BadParameter("--csv and --json exclude each other; choose one.", param_hint="--json")
     settings = Settings.of(context)
     project = settings.open_project()
     run, record = read_study(project, study, settings)
@@ -125,11 +125,14 @@ def find_study(project: Project, text: str, settings: Settings) -> RunRecord:
     if text == LAST:
         newest = newest_study(project)
         if newest is None:
-            raise typer.BadParameter(f"there are no studies yet in {project.path}", param_hint="STUDY")
+            raise typer.BadParameter(
+                f"there are no studies yet in {project.path}; start one with `hopyard search`.",
+                param_hint="STUDY",
+            )
         return newest
     run = find_run(project, text).record()
     if study_record(project, run.id) is None:
-        raise typer.BadParameter(f"run {run.id} is no study; {others}", param_hint="STUDY")
+        raise typer.BadParameter(f"run {run.id} is not a study; {others}.", param_hint="STUDY")
     return run
 
 

@@ -36,7 +36,9 @@ class DeviceRequest:
 
     def __post_init__(self) -> None:
         if self.gpus is not None and (type(self.gpus) is not int or self.gpus < 0):
-            raise InvalidDevices(repr(self.gpus), "gpus_per_node", "give a whole number from 0, or None")
+            raise InvalidDevices(
+                repr(self.gpus), "gpus_per_node", "give a whole number of at least 0, or None"
+            )
         if self.fraction is None:
             return
         if type(self.fraction) not in (int, float) or not 0 < self.fraction <= 1:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from hopyard.cluster.channel import Note, Reading, parse
 from hopyard.cluster.checkpoints import Checkpoints
 from hopyard.cluster.housekeeping import Chore, Housekeeper
+from hopyard.cluster.left_files import WorkingFolder, gather
 from hopyard.cluster.node import NodeTask
 from hopyard.cluster.node_status import Sign
 from hopyard.cluster.rescue import rescue
@@ -59,6 +60,7 @@ class Keeper:
             task.project, logdir, paths.node_logdir(task.node.rank), reserved=paths.reserved_names
         )
         self._is_trial = task.trial >= 0
+        self._working_folder = WorkingFolder.here()
         self.chores = (
             Chore(self._writer.poll, FLUSH_SECONDS),
             Chore(self._sync.sync, task.sync_seconds),
@@ -139,6 +141,7 @@ class Keeper:
         """
         is_rescued = False
         try:
+            self._tell_of_left_files(record)
             self._tell(self._sync.final())
             self._checkpoints.final()
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
@@ -156,6 +159,15 @@ class Keeper:
             problem = f"its log could not be stored ({error})"
             record = _failed_to_store(record, f"{problem}; {aside}" if aside else problem)
         return record
+
+    def _tell_of_left_files(self, record: NodeOutcome) -> None:
+        """Keeps what lies beside the log folder, and says what lies elsewhere if the function did not fail."""
+        for name, kept_as in gather(self.logdir):
+            text = f"{name!r} was left beside the log folder, and is kept in it as {kept_as!r}"
+            self.line(f"[hopyard] {text}: write os.path.join(logdir, {kept_as!r})".encode())
+        told = self._working_folder.told() if record.state is NodeState.FINISHED else ""
+        if told:
+            self.line(f"[hopyard] {told}".encode())
 
     def _tell(self, report: SyncReport) -> None:
         """Says in the log which files are not in the project under their own names."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dis
 import pickle
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -16,6 +18,8 @@ from typing import Any
 import cloudpickle
 
 from hopyard.errors import NotPicklable
+
+LONGEST_CAUSE = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ def dump(call: Callable[..., Any], *, user: Call) -> bytes:
         except Exception as error:
             # whatever an object's own __reduce__ raises is the user's to see, with the name of the variable
             culprit = next(_culprits(user), f"the function {user.name!r} itself")
-            raise NotPicklable(culprit, user.name, f"{type(error).__name__}: {error}") from error
+            raise NotPicklable(culprit, user.name, _cause(error)) from error
 
 
 def load(payload: bytes) -> Callable[[], Any]:
@@ -85,8 +89,17 @@ def _is_installed(module: ModuleType) -> bool:
     return any(Path(file).is_relative_to(home) for home in homes)
 
 
+def _cause(error: Exception) -> str:
+    """Returns the first sentence of an error: Spark's go on for a paragraph."""
+    text = f"{type(error).__name__}: {error}"
+    return re.split(r"\.\s|\n", text, maxsplit=1)[0][:LONGEST_CAUSE].rstrip(". ")
+
+
 def _culprits(call: Call) -> Iterator[str]:
     """Yields the names of those variables and arguments that cannot be pickled on their own."""
+    if isinstance(call.function, partial):
+        bound = call.function
+        yield from _culprits(Call(function=bound.func, positional=bound.args, keywords=bound.keywords))
     for index, value in enumerate(call.positional):
         if not _travels(value):
             yield f"argument {index + 1}{_of_type(value)}"
@@ -99,6 +112,10 @@ def _culprits(call: Call) -> Iterator[str]:
 def _culprits_in(function: object, seen: set[int]) -> Iterator[str]:
     """Yields the variables at fault in a function, then in the functions that it calls."""
     function = getattr(function, "__func__", function)
+    if not isinstance(
+        function, FunctionType
+    ):  # an object around a function, made with functools.update_wrapper
+        function = getattr(function, "__wrapped__", function)
     if not isinstance(function, FunctionType) or id(function) in seen:
         return
     seen.add(id(function))

@@ -75,9 +75,7 @@ class Plan:
         trainers = nodes - ps - evaluator
         if trainers < 1:
             given = f"nodes={nodes}, ps={ps}, evaluator={evaluator}"
-            raise InvalidPlan(
-                given, "nodes counts all of them, so it has to be larger: no node is left to train"
-            )
+            raise InvalidPlan(given, "no node is left to train; raise nodes, which counts all of them")
         counts = {
             Role.CHIEF: int(chief),
             Role.WORKER: trainers - chief,

@@ -106,7 +106,7 @@ class NodeFeed:
             policy = Uneven(uneven)
         except ValueError:
             known = ", ".join(repr(policy.value) for policy in Uneven)
-            raise BadArguments("feed", f"uneven={uneven!r} is none of {known}") from None
+            raise BadArguments("feed", f"uneven={uneven!r} is not valid; give one of {known}") from None
         return InStep(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:

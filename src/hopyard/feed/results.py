@@ -37,7 +37,7 @@ def encode(results: object) -> tuple[pa.RecordBatch, int]:
         return pack(list(results)), len(results)
     raise BadArguments(
         "batch_results",
-        f"a {type(results).__name__} is no list of results; give a list, an array or arrays by column",
+        f"a {type(results).__name__} is not a list of results; give a list, an array or arrays by column",
     )
 
 

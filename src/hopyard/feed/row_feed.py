@@ -276,5 +276,7 @@ class Question:
 
 
 def _check_rows(asked_by: str, rows: int) -> None:
-    if rows < 1:
-        raise BadArguments(asked_by, f"a batch of {rows} rows is none; the least is 1")
+    if type(rows) is not int or rows < 1:
+        raise BadArguments(
+            asked_by, f"a batch of {rows!r} rows is not possible; give a whole number of at least 1"
+        )

@@ -11,6 +11,7 @@ from hopyard.cluster.spark_failure import known_cause, summary
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.asker import AskPlan
 from hopyard.feed.feeder import FeedPlan, PartitionReport
+from hopyard.feed.kept_columns import ResultColumns
 from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
 from hopyard.feed.spark_tasks import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
 from hopyard.session.supported import refuse_connect, require_pyspark
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 30.0
 LONGEST_TRACE = 4000
+SCHEMA_EXAMPLE = 'inference(frame, schema="prediction float")'
 
 
 class Source(Protocol):
@@ -34,8 +36,8 @@ class Source(Protocol):
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame | RDD[Any]:
-        """Returns the results, which are computed when they are used."""
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame | RDD[Any]:
+        """Returns the results, which are computed when they are used, after the columns of their rows to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +57,29 @@ class FrameSource:
         reports = frame.mapInArrow(FeedFrame(plan=plan, form=form), REPORT_SCHEMA)
         return [parse_report(row.report) for row in reports.collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> DataFrame:
-        """Returns the results, which are computed when they are used.
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame:
+        """Returns the results, which are computed when they are used, after the columns of their rows to keep.
 
         Raises:
-            BadArguments: There is no schema.
+            BadArguments: There is no schema, or a column to keep is not there.
         """
         if schema is None:
-            example = 'cluster.inference(frame, schema="prediction float")'
-            raise BadArguments(
-                "inference", f"the results for a DataFrame have columns: say which, as in {example}"
-            )
+            reason = f"the results for a DataFrame need a schema; give one as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason)
+        from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        try:
+            columns: Any = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+        except (PySparkException, TypeError) as error:
+            why = str(error).strip().splitlines()[0].rstrip(".")
+            reason = f"schema={schema!r} cannot be read ({why}); write it as in {SCHEMA_EXAMPLE}"
+            raise BadArguments("inference", reason) from error
+        kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
-        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=to_arrow_schema(columns)), columns)
+        arrow = to_arrow_schema(columns)
+        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +97,17 @@ class RowsSource:
         """Feeds all partitions, in one Spark job."""
         return [parse_report(text) for text in self.rows.mapPartitions(FeedRows(plan=plan)).collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None) -> RDD[Any]:
+    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> RDD[Any]:
         """Returns the results, which are computed when they are used.
 
         Raises:
-            BadArguments: There is a schema, which an RDD has no use for.
+            BadArguments: There is a schema, or columns to keep, which an RDD has no use for.
         """
+        if keep:
+            raise BadArguments(
+                "inference",
+                f"keep={keep!r}: an RDD has no columns; give a DataFrame, or let the function return them",
+            )
         if schema is not None:
             raise BadArguments("inference", "the results for an RDD are objects, without a schema")
         return self.rows.mapPartitions(AskRows(plan=plan))
@@ -125,7 +138,7 @@ def check_feedable(call: str, data: object) -> None:
 
     Raises:
         MissingDependency: pyspark is not installed.
-        BadArguments: It is no data of Spark.
+        BadArguments: It is not data of Spark.
         SparkUnusable: It belongs to Spark Connect, or pyspark is too old.
     """
     require_pyspark(f"{call}()")
@@ -138,7 +151,9 @@ def check_feedable(call: str, data: object) -> None:
         kind = type(data).__qualname__
         package = type(data).__module__.partition(".")[0]
         name = kind if package == "builtins" else f"{package}.{kind}"
-        raise BadArguments(call, f"{name} is no data of Spark; give {_as_spark_data(package, kind)}")
+        raise BadArguments(
+            call, f"{name} is not a DataFrame or RDD of Spark; give {_as_spark_data(package, kind)}"
+        )
 
 
 def _as_spark_data(package: str, kind: str) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from hopyard.feed.asker import AskPlan, ask
 from hopyard.feed.feeder import FeedPlan, PartitionReport, feed_partition
+from hopyard.feed.kept_columns import KeptColumns
 from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.raw_arrays import FrameForm
@@ -51,12 +52,16 @@ class AskFrame:
     plan: AskPlan
     form: FrameForm
     schema: pa.Schema
+    kept: tuple[int, ...] = ()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yields the results in the columns of the schema."""
-        pieces = cut_batches(self.form.restored(batches), piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
-            yield to_schema(results, self.schema)
+        """Yields the results in the columns of the schema, after those of their rows that are kept, by place."""
+        kept = KeptColumns(self.kept)
+        rows = self.form.restored(batches)
+        pieces = cut_batches(kept.watched(rows) if self.kept else rows, piece_bytes=self.plan.piece_bytes)
+        for batch in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
+            results = to_schema(batch, self.schema)
+            yield kept.beside(results) if self.kept else results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def split(data: object, validation: object) -> tuple[object, object | None]:
 def _by_fraction(data: Any, fraction: float) -> tuple[object, object]:
     if isinstance(fraction, bool) or not 0 < fraction < 1:
         raise BadArguments(
-            "train", f"validation={fraction!r} is no part of the rows: give one between 0 and 1"
+            "train", f"validation={fraction!r} is not valid; give a part of the rows between 0 and 1"
         )
     if not hasattr(data, "randomSplit"):
         return data, None  # which is refused as data
@@ -48,10 +48,10 @@ def _by_column(data: Any, name: str) -> tuple[object, object]:
     from pyspark.sql import functions as f
 
     if not isinstance(data, DataFrame):
-        raise BadArguments("train", f"validation={name!r} names a column, and only a DataFrame has columns")
+        raise BadArguments("train", f"validation={name!r} names a column, but only a DataFrame has columns")
     kind = _kind(data, name)
     if kind not in ("boolean", "tinyint", "smallint", "int", "bigint"):
-        raise BadArguments("train", f"the column {name!r} is {kind}: give one of booleans, or of 0 and 1")
+        raise BadArguments("train", f"the column {name!r} is {kind}; give one of booleans, or of 0 and 1")
     tells = f.coalesce(f.col(f"`{name}`").cast("boolean"), f.lit(False))
     return data.filter(~tells).drop(name), data.filter(tells).drop(name)
 
@@ -59,5 +59,5 @@ def _by_column(data: Any, name: str) -> tuple[object, object]:
 def _kind(data: DataFrame, name: str) -> str:
     kinds = dict(data.dtypes)
     if name not in kinds:
-        raise BadArguments("train", f"there is no column {name!r} in {', '.join(kinds)}")
+        raise BadArguments("train", f"validation={name!r} is no column; choose from {', '.join(kinds)}")
     return kinds[name]

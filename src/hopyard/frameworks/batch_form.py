@@ -212,7 +212,7 @@ def _splits(lists: pa.Array) -> npt.NDArray[np.int64]:
 
 def _varying(name: str, kind: pa.DataType, asked_by: str) -> tuple[None, ...]:
     if not is_list(kind):
-        raise BadArguments(asked_by, f"ragged names {name!r}, which is no column of lists but {kind}")
+        raise BadArguments(asked_by, f"ragged names {name!r}, which is not a column of lists but {kind}")
     return (None,) * depth(kind)
 
 
@@ -222,11 +222,13 @@ def _dtype(name: str, natural: np.dtype[Any], wanted: Mapping[str, str], asked_b
     if name not in wanted:
         return natural
     if natural == OBJECT:
-        raise BadArguments(asked_by, f"dtypes names {name!r}, which is no column of numbers")
+        raise BadArguments(asked_by, f"dtypes names {name!r}, which is not a column of numbers")
     try:
         dtype = np.dtype(wanted[name])
     except TypeError as error:
         raise BadArguments(asked_by, f"dtypes[{name!r}]={wanted[name]!r}: {error}") from error
     if dtype.kind not in "biuf":
-        raise BadArguments(asked_by, f"dtypes[{name!r}]={wanted[name]!r} is no type of numbers")
+        raise BadArguments(
+            asked_by, f"dtypes[{name!r}]={wanted[name]!r} is not a type of numbers; give one such as float32"
+        )
     return dtype

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hopyard.cluster.devices import DeviceRequest
-from hopyard.errors import InvalidSearch
+from hopyard.errors import InvalidDevices, InvalidSearch
 from hopyard.search.desk import Rules
 from hopyard.search.trial_result import DEFAULT_METRIC
 from hopyard.tracking import Direction
+from hopyard.training.shared_options import first_wrong
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 0.1
 LEAST_LEASE_SECONDS = 1.0
+LARGEST_SEED = 2**32 - 1  # of numpy's generators, which the samplers use
 
 
 class SearchOptions(TypedDict, total=False):
@@ -96,6 +98,10 @@ class SearchSpec:
             InvalidSearch: Values do not fit together, or are out of their range.
             InvalidDevices: The GPUs asked for make no sense.
         """
+        if wrong := first_wrong(options):
+            raise InvalidSearch(f"{wrong.given} is not valid", _sentence(wrong.remedy))
+        _check_seed(options.get("seed"))
+        _switch(options, "tensorboard")
         objectives, directions = _objectives(options)
         usual = Rules()
         rules = Rules(
@@ -106,6 +112,7 @@ class SearchSpec:
             lease=_seconds(options, "lease_seconds", least=LEAST_LEASE_SECONDS) or usual.lease,
         )
         parallel = options.get("parallel")
+        nodes, ps, evaluator = _team(options)
         return cls(
             objectives=objectives,
             directions=directions,
@@ -113,10 +120,10 @@ class SearchSpec:
             parallel=None if parallel is None else _whole("parallel", parallel, least=1),
             trial_seconds=_seconds(options, "trial_timeout"),
             isolate=_switch(options, "isolate"),
-            devices=DeviceRequest(gpus=options.get("gpus_per_trial"), fraction=options.get("gpu_fraction")),
-            nodes=_whole("nodes_per_trial", options.get("nodes_per_trial", 1), least=1),
-            ps=_whole("ps", options.get("ps", 0), least=0),
-            evaluator=_switch(options, "evaluator"),
+            devices=DeviceRequest(gpus=_gpus(options), fraction=options.get("gpu_fraction")),
+            nodes=nodes,
+            ps=ps,
+            evaluator=evaluator,
         )
 
 
@@ -135,6 +142,10 @@ def direction_of(value: object) -> Direction:
 
 def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
     metric, direction = options.get("metric"), options.get("direction", "max")
+    if not _is_metric(metric):
+        raise InvalidSearch(
+            f"metric={metric!r} is not valid", "Give a name, such as 'accuracy', or a list of names"
+        )
     names = (metric or DEFAULT_METRIC,) if metric is None or isinstance(metric, str) else tuple(metric)
     is_one = isinstance(direction, str) or not isinstance(direction, Sequence)
     directions = (direction,) * len(names) if is_one else tuple(direction)
@@ -146,6 +157,41 @@ def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Directio
             "Give a direction for each metric",
         )
     return names, tuple(map(direction_of, directions))
+
+
+def _is_metric(metric: object) -> bool:
+    if isinstance(metric, Sequence):
+        return all(isinstance(name, str) for name in metric)
+    return metric is None
+
+
+def _team(options: SearchOptions) -> tuple[int, int, bool]:
+    """Returns how many nodes a trial has, how many of them are parameter servers, and whether one evaluates."""
+    nodes = _whole("nodes_per_trial", options.get("nodes_per_trial", 1), least=1)
+    ps = _whole("ps", options.get("ps", 0), least=0)
+    evaluator = _switch(options, "evaluator")
+    if nodes - ps - evaluator < 1:
+        given = f"nodes_per_trial={nodes}, ps={ps}, evaluator={evaluator}"
+        raise InvalidSearch(
+            f"{given} leaves no node to train", "Raise nodes_per_trial, which counts all of them"
+        )
+    return nodes, ps, evaluator
+
+
+def _gpus(options: SearchOptions) -> int | None:
+    gpus = options.get("gpus_per_trial")
+    if gpus is not None and (type(gpus) is not int or gpus < 0):
+        raise InvalidDevices(repr(gpus), "gpus_per_trial", "give a whole number of at least 0, or None")
+    return gpus
+
+
+def _check_seed(seed: object) -> None:
+    if seed is not None and (type(seed) is not int or not 0 <= seed <= LARGEST_SEED):
+        raise InvalidSearch(f"seed={seed!r} is not valid", f"Give a whole number from 0 to {LARGEST_SEED}")
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _whole(name: str, value: object, *, least: int) -> int:

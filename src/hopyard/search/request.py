@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from optuna.pruners import NopPruner
 
-from hopyard.errors import BadArguments, InvalidSearch
+from hopyard.errors import InvalidSearch
 from hopyard.search.backends import check_backend, slot_backend
 from hopyard.search.cluster_slots import ClusterSlotBackend
 from hopyard.search.earlier import await_its_driver
@@ -27,13 +27,14 @@ from hopyard.search.trial_call import TrialCall
 from hopyard.search.trial_result import Wanted
 from hopyard.store import Project
 from hopyard.tracking import study_record
+from hopyard.training.call import not_a_function
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
     from hopyard.search.slots import SlotBackend
-    from hopyard.tracking import RunRecord
+    from hopyard.tracking import RunRecord, StudyRecord
     from hopyard.training.options import RunOptions
 
 
@@ -126,9 +127,14 @@ class SearchRequest:
     def _checked(self) -> tuple[SearchSpec, bytes]:
         """Returns how the search is to be run, and what each trial runs, pickled."""
         if not callable(self.fn):
-            raise BadArguments(repr(self.fn), "it is not a function")
+            raise not_a_function(self.call, self.fn)
         self.space.check(self.fn)
         spec = SearchSpec.of(self.trials, self.options)
+        if len(spec.objectives) > 1 and not isinstance(self._pruner, NopPruner):
+            raise InvalidSearch(
+                f"the pruner {self.options.get('pruner')!r} compares trials by one metric, not by {len(spec.objectives)}",
+                "Leave out pruner=, or give one metric",
+            )
         return spec, self._call_of(spec).dump()
 
     def _call_of(self, spec: SearchSpec) -> TrialCall:
@@ -150,6 +156,7 @@ class SearchRequest:
         known = None if earlier is None else study_record(self._project, earlier.id)
         if earlier is None or known is None:
             return self.space
+        self._check_objectives(known)
         stored = json.loads(json.dumps(known.space))
         space = with_former_lists(self.space, stored)
         if json.loads(json.dumps(space.to_json())) != stored:
@@ -159,9 +166,19 @@ class SearchRequest:
             )
         return space
 
+    def _check_objectives(self, known: StudyRecord) -> None:
+        spec = SearchSpec.of(self.trials, self.options)
+        _check_same(known, "metric", spec.objectives, known.objectives)
+        words = [[direction.value for direction in each] for each in (spec.directions, known.directions)]
+        _check_same(known, "direction", *words)
+
     def _sampler(
         self, space: SearchSpace, spec: SearchSpec, *, parallel: int
     ) -> tuple[BaseSampler, SearchSpec]:
+        if not isinstance(self.sampler_options, Mapping):
+            raise InvalidSearch(
+                f"sampler_options={self.sampler_options!r} is not valid", "Give a dict from option to value"
+            )
         sampler = sampler_for(
             self.sampler,
             space,
@@ -184,6 +201,14 @@ class SearchRequest:
     def _same_call(self, name: str) -> str:
         function = getattr(self.fn, "__name__", "...")
         return f"hopyard.{self.call}({function}, ..., name={name!r}, resume=True)"
+
+
+def _check_same(study: StudyRecord, option: str, given: Sequence[str], had: Sequence[str]) -> None:
+    if list(given) != list(had):
+        raise InvalidSearch(
+            f"the study {study.run} has {option} {', '.join(had)}, but this call has {', '.join(given)}",
+            f"Give the {option} that it has, or another name",
+        )
 
 
 def _cluster_options(spec: SearchSpec, project: Project, options: SearchOptions) -> RunOptions:

@@ -15,6 +15,7 @@ from optuna.study import StudyDirection
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import driver_search_path
 from hopyard.errors import JournalTaken, PathNotFound, StudyBusy, StudyFailed
+from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
 from hopyard.search.ledger import FOLDER, Ledger
@@ -243,6 +244,7 @@ class StudyRunner:
             payload=plan.payload,
             objectives=spec.objectives,
             search_path=driver_search_path(),
+            environment=keras_choice(),
             lease_seconds=spec.rules.lease,
             trial_seconds=spec.trial_seconds,
             isolate=spec.isolate,

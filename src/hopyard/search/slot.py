@@ -54,6 +54,7 @@ class SlotOrders:
         objectives: The names of what is compared.
         driver: Where to ask; None beside the driver, which is at hand.
         search_path: Where the driver finds modules; what exists here too is used.
+        environment: Variables for the trials' processes.
         lease_seconds: How long the driver may be out of reach.
         trial_seconds: How long a trial may take; None for no limit.
         isolate: Whether each trial gets a process of its own.
@@ -70,6 +71,7 @@ class SlotOrders:
     objectives: tuple[str, ...]
     driver: Endpoint | None = None
     search_path: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     lease_seconds: float = 30.0
     trial_seconds: float | None = None
     isolate: bool = False
@@ -211,6 +213,7 @@ class Slot:
         """Returns the whole environment of the slot's process."""
         return {
             **os.environ,
+            **self._orders.environment,
             **self._orders.project.to_env(),
             **devices,
             "PYTHONPATH": os.pathsep.join(search_path(self._orders.search_path)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopyard.cluster.payload import Call, dump
+from hopyard.frameworks.keras_choice import keras_advice
 from hopyard.search.trial_result import Wanted
 from hopyard.training.call import CONTEXT
 from hopyard.training.context import NodeContext
@@ -42,7 +43,8 @@ class TrialCall:
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Calls the function in the process of a trial."""
         extra = {CONTEXT: NodeContext.current()} if self.wants_context else {}
-        return self.function(**arguments, **extra)
+        with keras_advice():
+            return self.function(**arguments, **extra)
 
     def dump(self) -> bytes:
         """Returns this as bytes that an executor can load without the driver's files.

@@ -43,12 +43,14 @@ class LocalCluster:
 
     def __post_init__(self) -> None:
         for name, least in {"executors": 1, "cores": 1, "gpus": 0}.items():
-            if getattr(self, name) < least:
-                raise InvalidSessionSetting(name, str(getattr(self, name)), f"give at least {least}")
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise InvalidSessionSetting(name, repr(value), f"give a whole number of at least {least}")
         if self.memory_mb < _LEAST_MEMORY_MB:
             raise InvalidSessionSetting("memory", repr(self.memory), f"give at least {_LEAST_MEMORY_MB}m")
         for key in sorted(self.conf.keys() & _SET_BY_ARGUMENT.keys()):
-            raise InvalidSessionSetting("conf", key, f"use the argument {_SET_BY_ARGUMENT[key]} for it")
+            remedy = f"use the argument {_SET_BY_ARGUMENT[key]} instead"
+            raise InvalidSessionSetting(f"conf[{key!r}]", repr(self.conf[key]), remedy)
 
     @property
     def memory_mb(self) -> int:

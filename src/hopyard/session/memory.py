@@ -21,7 +21,7 @@ def memory_in_mb(field: str, text: str) -> int:
     Raises:
         InvalidSessionSetting: The text is not an amount of memory.
     """
-    match = _AMOUNT.fullmatch(text.strip())
+    match = _AMOUNT.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise InvalidSessionSetting(field, repr(text), "write a number with a unit, such as 512m or 2g")
+        raise InvalidSessionSetting(field, repr(text), "give a number with a unit, such as '512m' or '2g'")
     return int(match[1]) * _KIB[match[2].lower()] // 1024

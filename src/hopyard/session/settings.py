@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self
 
@@ -20,6 +21,7 @@ _MEMORY = "spark.executor.memory"
 _EXECUTOR_GPUS = "spark.executor.resource.gpu.amount"
 _TASK_GPUS = "spark.task.resource.gpu.amount"
 _PARAMETER_SERVERS = "spark.tensorflow.num.ps"
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(?P<executors>\d+)\s*,.*\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,9 @@ class SessionSettings:
     def from_spark(cls, spark: SparkSession, *, environ: Mapping[str, str] = os.environ) -> Self:
         """Reads the settings of a running session back.
 
-        A ``local[n]`` master has no executors: what it runs at once are its n threads. Where the session
-        does not say how many parameter servers it has, the environment variable ``NUM_TF_PS`` does.
+        A ``local[n]`` master has no executors: what it runs at once are its n threads. That of a
+        ``local-cluster[n,cores,memory]`` says how many there are. Where the session does not say how many
+        parameter servers it has, the environment variable ``NUM_TF_PS`` does.
 
         Raises:
             InvalidSessionSetting: The session says nothing usable.
@@ -79,6 +82,8 @@ class SessionSettings:
         executors = _executors(conf)
         if executors is None and _is_threads(context.master or ""):
             executors = context.defaultParallelism
+        if executors is None and (cluster := _LOCAL_CLUSTER.fullmatch(context.master or "")):
+            executors = int(cluster["executors"])
         if executors is None:
             raise InvalidSessionSetting(
                 _INSTANCES, "not set", "start the session with the number of its executors"

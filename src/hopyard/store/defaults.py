@@ -13,6 +13,7 @@ NAME_VARIABLE = "HOPYARD_PROJECT"
 OPTIONS_VARIABLE = "HOPYARD_STORAGE_OPTIONS"
 REACHED_VARIABLE = "HOPYARD_REACHED_ROOT"
 USER_ROOT = "~/.hopyard"
+EXAMPLE = 'write it as in {"key": "value"}'
 
 
 def default_root(environment: Mapping[str, str]) -> str:
@@ -37,9 +38,9 @@ def default_options(environment: Mapping[str, str]) -> dict[str, object]:
     try:
         options = json.loads(text)
     except ValueError as error:
-        raise InvalidSetting(OPTIONS_VARIABLE, f"it is not JSON ({error})") from error
+        raise InvalidSetting(OPTIONS_VARIABLE, f"it is not JSON ({error}); {EXAMPLE}") from error
     if not isinstance(options, dict):
-        raise InvalidSetting(OPTIONS_VARIABLE, "it is not a JSON object")
+        raise InvalidSetting(OPTIONS_VARIABLE, f"it is not a JSON object; {EXAMPLE}")
     return options
 
 

@@ -35,6 +35,8 @@ class Location:
         Raises:
             InvalidName: The text is empty, or not a place that stays the same from any folder.
         """
+        if not isinstance(text, str):
+            raise InvalidName(str(text), f"it is of type {type(text).__name__}; give a path or URL as text")
         match = _URL.fullmatch(text)
         if match is None:
             return cls._local(text)
@@ -51,7 +53,7 @@ class Location:
     @classmethod
     def _local(cls, text: str) -> Location:
         if not text or "\0" in text:
-            raise InvalidName(text, "a local path is needed")
+            raise InvalidName(text, "give a local path or a URL")
         path = os.path.abspath(os.path.expanduser(text)).rstrip("/")
         return cls(protocol=LOCAL, authority="", path=path)
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hopyard.errors import InvalidName
+from hopyard.store.full_paths import is_full
 from hopyard.store.layout import PROJECTS
 from hopyard.store.location import Location
 from hopyard.store.project import Project
@@ -41,13 +42,9 @@ def locate(path: str, project: Project | None = None) -> Place | None:
     try:
         return Place(project=home, relative=home.relative(path))
     except InvalidName:
-        if not _is_full(path):
+        if not is_full(path):
             raise
         return _in_another(Location.parse(path), home)
-
-
-def _is_full(path: str) -> bool:
-    return path.startswith("/") or "://" in path
 
 
 def _in_another(location: Location, home: Project) -> Place | None:

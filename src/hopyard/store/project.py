@@ -12,6 +12,7 @@ from hopyard.store import transfer
 from hopyard.store.contact import make_contact
 from hopyard.store.defaults import REACHED_VARIABLE, default_name, default_options, default_root, variables
 from hopyard.store.filesystem import Entry, FileSystem, is_temporary
+from hopyard.store.full_paths import is_full, relative_to
 from hopyard.store.layout import PROJECTS, Layout
 from hopyard.store.location import LOCAL, Location
 from hopyard.store.names import check_file, check_folder, check_name
@@ -22,8 +23,9 @@ class Project:
     """One folder ``<root>/Projects/<name>/`` in any store.
 
     A project is a value: it pickles as its recipe and connects when it is first used, once in each
-    process. It may be shared by threads. Paths are relative to the project and separated by ``/``;
-    which names are allowed is the same on every store (see `hopyard.store.names`).
+    process. It may be shared by threads. Paths are relative to the project and separated by ``/``; full paths and
+    URLs of what is in it are understood, too. Which names are allowed is the same on every store (see
+    `hopyard.store.names`).
 
     Attributes:
         root: Local path or URL, without a trailing slash.
@@ -116,8 +118,8 @@ class Project:
         Raises:
             InvalidName: The path leaves the project or cannot be held by every store.
         """
-        checked = check_folder(relative)
-        return self.path + relative if checked else self.path
+        within = self._within(relative)
+        return self.path + within if check_folder(within) else self.path
 
     def local_path(self, relative: str = "") -> Path | None:
         """Returns the path of something in the project on this machine's file system; None for other stores."""
@@ -126,27 +128,13 @@ class Project:
     def relative(self, url: str) -> str:
         """Returns the path in the project of something given as URL, as path from the root, or as relative path.
 
-        ``hdfs:///Projects/<name>/…``, without a host, is understood on every store: a project that moved
-        keeps its old paths.
-
         Raises:
             InvalidName: It is not in this project.
         """
-        if not url.startswith("/") and "://" not in url:
-            return check_folder(url)
-        location = Location.parse(url)
-        for folder in self._spellings(location):
-            if location.path == folder:
-                return ""
-            if location.path.startswith(f"{folder}/"):
-                return check_file(location.path.removeprefix(f"{folder}/"))
-        raise InvalidName(url, f"it is not in the project {self.path}")
+        return check_folder(self._within(url))
 
-    def _spellings(self, location: Location) -> list[str]:
-        here = (self._folder.protocol, self._folder.authority)
-        full = [self._folder.path] if (location.protocol, location.authority) == here else []
-        short = [f"/{PROJECTS}/{self.name}"] if not location.authority else []
-        return full + short
+    def _within(self, path: str) -> str:
+        return relative_to(self._folder, path) if is_full(path) else path
 
     # --- single files ---
 
@@ -190,7 +178,7 @@ class Project:
             PathNotFound: There is no such folder.
             NotAFolder: It is a file.
         """
-        folder = check_folder(relative)
+        folder = self.relative(relative)
         return sorted(self._children(folder), key=lambda entry: entry.name)
 
     def walk(self, relative: str = "") -> Iterator[Entry]:
@@ -207,7 +195,7 @@ class Project:
         Raises:
             NotAFolder: A file is in the way.
         """
-        self._files().mkdir(self._path(check_folder(relative)))
+        self._files().mkdir(self._path(self.relative(relative)))
 
     # --- files and folders ---
 
@@ -226,7 +214,7 @@ class Project:
         Raises:
             PathNotFound: There is nothing.
         """
-        path = check_folder(relative)
+        path = self.relative(relative)
         return replace(self._files().info(self._path(path)), path=path)
 
     def remove(self, relative: str, recursive: bool = False) -> None:  # noqa: FBT001, FBT002  as in os and fsspec
@@ -236,7 +224,7 @@ class Project:
             PathNotFound: There is nothing.
             FolderNotEmpty: The folder holds something and `recursive` is off.
         """
-        self._files().remove(self._path(check_file(relative.removesuffix("/"))), recursive=recursive)
+        self._files().remove(self._path(check_file(self.relative(relative))), recursive=recursive)
 
     def move(self, source: str, target: str, overwrite: bool = False) -> None:  # noqa: FBT001, FBT002  as above
         """Gives a file or folder another path in the project.
@@ -251,7 +239,7 @@ class Project:
             AlreadyExists: The target is taken.
             InvalidName: The target is inside the source, or not a valid name.
         """
-        start, end = check_file(source.removesuffix("/")), check_file(target.removesuffix("/"))
+        start, end = check_file(self.relative(source)), check_file(self.relative(target))
         if end.startswith(f"{start}/"):
             raise InvalidName(target, f"{start} cannot be moved into itself")
         if start == end:
@@ -283,7 +271,7 @@ class Project:
             PathNotFound: There is no such local file.
             AlreadyExists: The target is taken and `overwrite` is off.
         """
-        target = self._path(check_file(relative.removesuffix("/")))
+        target = self._path(check_file(self.relative(relative)))
         transfer.copy_in(self._files(), Path(local), target, overwrite=overwrite, progress=progress)
         return self.url(relative)
 
@@ -307,7 +295,7 @@ class Project:
             PathNotFound: There is no such file in the project.
             AlreadyExists: The target is taken and `overwrite` is off.
         """
-        source = self._path(check_folder(relative))
+        source = self._path(self.relative(relative))
         return transfer.copy_out(self._files(), source, Path(local), overwrite=overwrite, progress=progress)
 
     # --- inside ---
@@ -323,7 +311,7 @@ class Project:
         return self._connection[1]
 
     def _inside(self, relative: str) -> str:
-        return self._path(check_file(relative))
+        return self._path(check_file(self._within(relative)))
 
     def _path(self, checked: str) -> str:
         return f"{self._folder.path}/{checked}" if checked else self._folder.path

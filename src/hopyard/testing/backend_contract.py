@@ -235,7 +235,7 @@ class ProcessContract(BackendContract):
     ) -> None:
         """`wait` has a timeout of its own; a stop ends all nodes and is told as such."""
         cluster = Cluster(wait_for_ever, nodes=2, backend=backend).start()
-        with pytest.raises(StillRunning, match=r"still goes on after 0\.1 s"):
+        with pytest.raises(StillRunning, match=r"is still running after 0\.1 s"):
             cluster.wait(0.1)
         wait_until(lambda: project.exists("waiting-0") and project.exists("waiting-1"), "both nodes run", 60)
         assert [status.phase for status in cluster.nodes()] == [Phase.RUNNING, Phase.RUNNING]

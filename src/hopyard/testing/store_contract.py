@@ -21,6 +21,7 @@ import pytest
 
 from hopyard.errors import AlreadyExists, InvalidName, IsAFolder, NotAFolder, PathNotFound
 from hopyard.store import FolderSync, Project, SegmentWriter, read_segments
+from hopyard.store.fetching import fetch
 from hopyard.testing.nasty_names import INVALID_PATHS, NASTY_NAMES
 from hopyard.testing.store_concurrency_contract import ConcurrencyContract
 from hopyard.testing.store_tree_contract import TreeContract
@@ -52,6 +53,28 @@ class StoreContract(ConcurrencyContract, TreeContract):
         with pytest.raises(AlreadyExists):
             project.create("folder/file", b"second")
         assert project.read("folder/file") == b"first"
+
+    def test_full_paths_of_what_is_in_the_project_are_understood(self, project: Project) -> None:
+        project.put(project.url("folder/file"), b"content")
+        assert project.read(project.url("folder/file")) == b"content"
+        assert [entry.path for entry in project.list(project.url("folder/"))] == ["folder/file"]
+        assert project.url(project.url("folder/file")) == project.url("folder/file")
+        project.move(project.url("folder/file"), project.url("moved"))
+        assert [entry.path for entry in project.walk()] == ["moved"]
+
+    def test_a_copy_for_libraries_that_read_from_disks_is_made_once_for_each_version(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        project.put("run/model", b"first")
+        one = fetch(project, project.url("run/model"), tmp_path)
+        written = one.stat().st_mtime_ns
+        assert (one.read_bytes(), one.name) == (b"first", "model")
+        assert fetch(project, "run/model", tmp_path).stat().st_mtime_ns == written
+        project.put("run/model", b"the second")
+        assert fetch(project, "run/model", tmp_path).read_bytes() == b"the second"
+        assert (fetch(project, "run/", tmp_path) / "model").read_bytes() == b"the second"
+        with pytest.raises(PathNotFound):
+            fetch(project, "nothing", tmp_path)
 
     def test_reading_what_is_not_there_raises_path_not_found(self, project: Project) -> None:
         with pytest.raises(PathNotFound):

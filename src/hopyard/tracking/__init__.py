@@ -7,9 +7,11 @@ from hopyard.tracking.node_writer import NodeWriter
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
+from hopyard.tracking.run import Run, load_run
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
 from hopyard.tracking.studies import find_study, list_studies, newest_study, study_record
+from hopyard.tracking.trial_runs import parameters_of
 from hopyard.tracking.writer import RunWriter
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "NodeOutcome",
     "NodeState",
     "NodeWriter",
+    "Run",
     "RunId",
     "RunListing",
     "RunReader",
@@ -33,7 +36,9 @@ __all__ = [
     "find_study",
     "list_runs",
     "list_studies",
+    "load_run",
     "newest_study",
+    "parameters_of",
     "run_paths",
     "study_record",
 ]

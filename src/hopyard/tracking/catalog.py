@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hopyard.errors import AmbiguousRun, CorruptRecord, InvalidName, PathNotFound, RunNotFound
+from hopyard.errors import AmbiguousRun, BadArguments, CorruptRecord, InvalidName, PathNotFound, RunNotFound
 from hopyard.store import Project
+from hopyard.store.full_paths import is_full
 from hopyard.tracking.listing import decode_all
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader
@@ -64,22 +66,39 @@ def find_run(project: Project, text: str) -> RunReader:
 
     Args:
         project: Where to look.
-        text: ``last`` for the newest run, an id, the end of an id, or a name. After any of these a slash and the folder of
-            one of its trials may follow.
+        text: ``last`` for the newest run, an id, its start or end, a name, or the run's folder. After any of these a slash
+            and the folder of one of its trials may follow.
 
     Raises:
         RunNotFound: No run answers to `text`.
         AmbiguousRun: Several do.
+        OutsideProject: It is a full path, and not in the project.
     """
-    run_id = _as_id(text)
+    if not isinstance(text, str):
+        raise BadArguments("load_run", f"{text!r} is no text that names a run")
+    run_id = _as_id(_without_folder(project, text))
     if run_id is not None and _is_there(project, run_id):
         return RunReader(project, run_id)
     candidates = _answering(project, text) or _trials_answering(project, text)
     if not candidates:
-        raise RunNotFound(text, project.path)
+        raise _not_found(project, text)
     if len(candidates) > 1:
         raise AmbiguousRun(text, tuple(f"{run_id} ({name})" for run_id, name in candidates.items()))
     return RunReader(project, *candidates)
+
+
+def _without_folder(project: Project, text: str) -> str:
+    """Returns what follows the folder of all runs in a path; a text that is no path is returned as it is."""
+    path = project.relative(text) if is_full(text) else text.rstrip("/")
+    return path.removeprefix(f"{project.layout.logs}/")
+
+
+def _not_found(project: Project, text: str) -> RunNotFound:
+    """Returns the error that tells what there is instead."""
+    names = {str(run_id): name for run_id, name in _names(project, list_runs(project)).items()}
+    near = difflib.get_close_matches(text, [*names.values(), *names], n=1)
+    shown = tuple(f"{run_id} ({name})" for run_id, name in names.items())
+    return RunNotFound(text, project.path, near[0] if near else None, shown)
 
 
 def _answering(project: Project, text: str) -> dict[RunId, str]:
@@ -124,12 +143,13 @@ def _names(project: Project, listing: RunListing) -> dict[RunId, str]:
 
 
 def _matching(names: dict[RunId, str], text: str) -> dict[RunId, str]:
-    """Returns the runs that `text` means; a name or whole parts of an id go before any end of it."""
+    """Returns the runs that `text` means; a name or whole parts of an id go before any end of it, and that before a start."""
+    starts = {run_id: name for run_id, name in names.items() if text and str(run_id).startswith(text)}
     ends = {run_id: name for run_id, name in names.items() if text and str(run_id).endswith(text)}
     exact = {
         run_id: name for run_id, name in names.items() if name == text or str(run_id).endswith(f"/{text}")
     }
-    return exact or ends
+    return exact or ends or starts
 
 
 def _runs_of_application(project: Project, limit: int | None, app_id: str) -> list[RunId]:

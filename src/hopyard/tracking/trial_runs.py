@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from hopyard.errors import PathNotFound
 from hopyard.store import Project
@@ -30,11 +32,8 @@ def trial_as_run(project: Project, run_id: RunId) -> RunRecord:
     study = decode(RunRecord, project.read(study_path), study_path)
     last = max(log_attempts(project, paths, 0), default=0)
     run = replace(study, id=run_id, nodes=1, roles=(), details={}, restarts=(), error=None, value=None)
-    try:
-        trial = decode(TrialRecord, project.read(paths.trial_record), paths.trial_record)
-    except PathNotFound:
-        return replace(run, attempts=last + 1)
-    if trial.attempt < last:
+    trial = trial_record(project, run_id)
+    if trial is None or trial.attempt < last:
         return replace(run, attempts=last + 1)
     return replace(
         run,
@@ -44,3 +43,25 @@ def trial_as_run(project: Project, run_id: RunId) -> RunRecord:
         error=trial.error,
         attempts=trial.attempt + 1,
     )
+
+
+def trial_record(project: Project, run_id: RunId) -> TrialRecord | None:
+    """Returns the record of a trial; None if the run is none, or the trial has not ended.
+
+    Raises:
+        CorruptRecord: It cannot be understood.
+    """
+    path = run_paths(project, run_id).trial_record
+    try:
+        return decode(TrialRecord, project.read(path), path) if run_id.trial else None
+    except PathNotFound:
+        return None
+
+
+def parameters_of(project: Project, run: RunRecord) -> Mapping[str, Any]:
+    """Returns what a run's function was called with, as far as it was kept: for a trial, its parameters."""
+    if run.id.trial:
+        trial = trial_record(project, run.id)
+        return {} if trial is None else trial.params
+    kept = run.details.get("parameters")
+    return kept if isinstance(kept, Mapping) else {}

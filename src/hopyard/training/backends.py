@@ -29,8 +29,8 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
         return ProcessesBackend()
     if backend == "inline":
         return InlineBackend()
-    if isinstance(backend, str):
-        raise UnknownBackend(backend)
+    if isinstance(backend, str) or not hasattr(backend, "application"):
+        raise UnknownBackend(str(backend))
     return backend
 
 

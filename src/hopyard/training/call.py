@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.cluster.payload import Call
 from hopyard.errors import BadArguments
+from hopyard.frameworks.keras_choice import keras_advice
 from hopyard.training.context import NodeContext
 
 CONTEXT = "ctx"
@@ -24,12 +26,13 @@ class NodeCall:
     def __call__(self) -> Any:
         """Calls the user's function on a node."""
         context = NodeContext.current() if self.wants_context else None
-        if context is None or not context.info.feed_token:
-            return self._call(context)
-        from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
+        with keras_advice():
+            if context is None or not context.info.feed_token:
+                return self._call(context)
+            from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
 
-        with NodeFeed(context.info) as feed:
-            return self._call(replace(context, node_feed=feed))
+            with NodeFeed(context.info) as feed:
+                return self._call(replace(context, node_feed=feed))
 
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}
@@ -50,7 +53,7 @@ def bind(function: Callable[..., Any], args: object = None) -> NodeCall:
     if isinstance(function, NodeCall):
         return function
     if not callable(function):
-        raise BadArguments(repr(function), "it is not a function")
+        raise not_a_function("launch", function)
     call = _call(function, args)
     try:
         signature = inspect.signature(function)
@@ -73,4 +76,12 @@ def _call(function: Callable[..., Any], args: object) -> Call:
     if isinstance(args, (tuple, list)):
         return Call(function=function, positional=tuple(args))
     name = Call(function=function).name
-    raise BadArguments(name, f"args={args!r} is neither a mapping nor a tuple or list")
+    remedy = "give a dict (by name), or a tuple or list (by position)"
+    raise BadArguments(name, f"args={reprlib.repr(args)} cannot be passed; {remedy}")
+
+
+def not_a_function(call: str, given: object) -> BadArguments:
+    """Returns the error for something that a user gave as the function."""
+    return BadArguments(
+        call, f"fn={reprlib.repr(given)} is not a function; give the function itself, without calling it"
+    )

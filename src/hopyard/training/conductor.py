@@ -16,6 +16,7 @@ from hopyard.cluster.node_status import NodeStatus
 from hopyard.cluster.outcome import failure
 from hopyard.cluster.rescue import rescue
 from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
+from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
 from hopyard.tracking import NodeState, RunState, RunWriter
@@ -43,7 +44,7 @@ class Score:
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
         """Returns what each node is to be given."""
-        search_path = driver_search_path()
+        search_path, environment = driver_search_path(), keras_choice()
         return [
             NodeTask(
                 node=node,
@@ -53,6 +54,7 @@ class Score:
                 payload=self.payload,
                 attempt=attempt,
                 search_path=search_path,
+                environment=environment,
                 lease_seconds=self.spec.patience.lease,
                 devices=self.spec.devices(node),
                 ports=self.spec.ports,

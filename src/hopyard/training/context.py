@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, overload
 
 from hopyard.cluster.channel import Reading, is_hopeless
@@ -138,8 +139,11 @@ class NodeContext:
         if name == "validation" and uneven is None:
             return ValidationFeed(self.node_feed.stored)
         if name == "validation":
-            raise BadArguments("feed", f"uneven={uneven!r}: every node has all rows for validation")
-        raise BadArguments("feed", f'there is no feed {name!r}; there are "train" and "validation"')
+            raise BadArguments(
+                "feed",
+                f"uneven={uneven!r} is for training; leave it out, since every node has all rows for validation",
+            )
+        raise BadArguments("feed", f'there is no feed {name!r}; give "train" or "validation"')
 
     def should_stop(self) -> bool:
         """Whether the node is to end: the run was stopped, or all that train are done.
@@ -157,9 +161,34 @@ class NodeContext:
         """
         let_go(self.info.port, self.info.port_inode)
 
-    def path(self, relative: str = "") -> str:
-        """Returns the full path of something in the project, for example ``path("Resources/mnist")``."""
-        return self.project.url(relative)
+    def path(self, path: str = "") -> str:
+        """Returns the full path of something in the project: a local path, or a URL.
+
+        Args:
+            path: Relative to the project, such as ``"Resources/mnist"``, or in full, such as `RunResult.path` returns.
+
+        Raises:
+            OutsideProject: It is a full path, and not in the project.
+        """
+        return self.project.url(path)
+
+    def fetch(self, path: str) -> str:
+        """Returns a local path of a file or folder of the project, for libraries that read from disks only.
+
+        Where the project is on a file system it is the full path itself. From HDFS, S3 and other stores a copy is made,
+        which goes with the node; fetching the same again costs little.
+
+        Args:
+            path: As for `path`.
+
+        Raises:
+            PathNotFound: There is nothing.
+            OutsideProject: It is a full path, and not in the project.
+        """
+        from hopyard.store.fetching import fetch
+
+        beside_logdir = Path(self.info.logdir).with_name("fetched")  # not in it, whose content is kept
+        return str(fetch(self.project, path, beside_logdir))
 
     def report(self, step: SupportsIndex, **metrics: SupportsFloat) -> None:
         """Records metrics of a step; costs microseconds and is kept even if this process dies next.
@@ -182,5 +211,5 @@ def _why_not_fed(info: NodeInfo) -> str:
             "the feed belongs to the context that the function is called with: give it a parameter named ctx"
         )
     if info.role in ("chief", "worker"):
-        return "the run was not started with feed=True"
+        return "the run was started without feed=True; use Cluster(fn, feed=True)"
     return f"nodes that do not train are not fed, and this is a {info.role}"

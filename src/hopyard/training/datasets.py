@@ -152,7 +152,7 @@ class NumpyBatches:
 
 def _check_size(asked_by: str, name: str, rows: int) -> None:
     if type(rows) is not int or rows < 1:
-        raise BadArguments(asked_by, f"{name}={rows!r} is no whole number of at least 1")
+        raise BadArguments(asked_by, f"{name}={rows!r} is not valid; give a whole number of at least 1")
 
 
 def _selection(

@@ -61,7 +61,7 @@ class EpochFeeder:
             NotFed: All nodes have returned.
         """
         if not team.nodes:
-            raise NotFed("train()", "the functions of all nodes have returned")
+            raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
         began = time.monotonic()
         self._begin(team, feed, epoch, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)

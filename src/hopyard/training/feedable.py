@@ -90,7 +90,12 @@ class Feedable(ABC):
         return fed
 
     def inference(
-        self, data: object, schema: str | StructType | None = None, *, feed_timeout: float = FEED_SECONDS
+        self,
+        data: object,
+        schema: str | StructType | None = None,
+        *,
+        keep: str | Sequence[str] = (),
+        feed_timeout: float = FEED_SECONDS,
     ) -> Any:
         """Returns what the nodes find for each row, computed when it is used, in order within each partition.
 
@@ -99,6 +104,8 @@ class Feedable(ABC):
         Args:
             data: A DataFrame, or an RDD of any objects.
             schema: The columns of the results, for a DataFrame: such as ``"prediction float"``.
+            keep: Columns of a DataFrame to stand before those of the results, each value in the row that it belongs to,
+                such as ``["id"]``; ``df.columns`` for all. The function sees all columns anyway.
             feed_timeout: Seconds without any result for a partition, after which its task fails.
 
         Returns:
@@ -109,7 +116,7 @@ class Feedable(ABC):
         """
         feeding = self._fed("inference()")
         with self._view.showing(self):
-            results = feeding.inference(data, schema, feed_timeout=feed_timeout)
+            results = feeding.inference(data, schema, keep=keep, feed_timeout=feed_timeout)
             self._view.accompany(self)
         return results
 
@@ -174,5 +181,5 @@ class Feedable(ABC):
     def _fed(self, wanted: str) -> Feeding:
         self.nodes()  # which is an error before the start
         if self._feeding is None:
-            raise NotFed(wanted, "the run was not started with feed=True")
+            raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
         return self._feeding

@@ -47,14 +47,29 @@ class FeedOrder:
 
     def __post_init__(self) -> None:
         if type(self.epochs) is not int or self.epochs < 1:
-            raise BadArguments("train", f"epochs={self.epochs!r} is no whole number of at least 1")
+            raise BadArguments(
+                "train", f"epochs={self.epochs!r} is not valid; give a whole number of at least 1"
+            )
         if self.seed is not None and type(self.seed) is not int:
-            raise BadArguments("train", f"shuffle_seed={self.seed!r} is no whole number")
+            raise BadArguments("train", f"shuffle_seed={self.seed!r} is not valid; give a whole number")
+        check_seconds("train", self.timeout)
 
     @property
     def gather_seconds(self) -> float:
         """How long nodes that run may take until they ask for rows."""
         return max(self.timeout, LEAST_GATHER_SECONDS)
+
+
+def check_seconds(asked_by: str, seconds: object) -> None:
+    """Checks a ``feed_timeout``.
+
+    Raises:
+        BadArguments: It is not a number above 0.
+    """
+    if type(seconds) not in (int, float) or not seconds > 0:  # type: ignore[operator]
+        raise BadArguments(
+            asked_by, f"feed_timeout={seconds!r} is not valid; give a number of seconds above 0"
+        )
 
 
 class Feeding:
@@ -99,7 +114,7 @@ class Feeding:
         order.stream.check(data)
         if is_stream(data):
             if order.validation is not None:
-                raise BadArguments("train", "a stream has no epochs, after which to validate")
+                raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
             return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
         source = source_of("train", rows)
@@ -110,19 +125,20 @@ class Feeding:
             self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
             raise
 
-    def inference(self, data: object, schema: Any, *, feed_timeout: float) -> Any:
+    def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
         """Returns the results for all rows, which are computed when they are used.
 
         Raises:
-            BadArguments: The data is nothing that can be fed, or a schema is missing.
+            BadArguments: The data is nothing that can be fed, a schema is missing, or a column to keep.
             NotFed: No node is there to find them.
             HopyardError: Whatever ended the run meanwhile.
         """
+        check_seconds("inference", feed_timeout)
         source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema)
+        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
         self._asking.watch(source.context)
         return results
 

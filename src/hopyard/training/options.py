@@ -14,6 +14,7 @@ from hopyard.cluster.plan import Node, Plan
 from hopyard.cluster.ports import ANY_PORT, check_ports
 from hopyard.cluster.rendezvous import Patience
 from hopyard.errors import BadArguments, InvalidPlan
+from hopyard.training.shared_options import first_wrong
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -166,6 +167,8 @@ class TrainSpec:
             InvalidPorts: The ports are none.
         """
         _check_names(options)
+        if wrong := first_wrong(options):
+            raise InvalidPlan(wrong.given, wrong.remedy)
         plan = Plan.of(
             nodes,
             ps=options.get("ps", 0),
@@ -212,9 +215,8 @@ def _check_names(options: RunOptions) -> None:
     known = RunOptions.__optional_keys__
     for name in options.keys() - known:
         alike = difflib.get_close_matches(name, known, n=1)
-        raise BadArguments(
-            "RunOptions", f"there is no option {name!r}" + (f"; it may mean {alike[0]!r}" if alike else "")
-        )
+        remedy = f"use {alike[0]!r}" if alike else "see help(hopyard.launch)"
+        raise BadArguments("launch", f"there is no option {name!r}; {remedy}")
 
 
 def _seconds(options: RunOptions, name: str, usual: float, *, least: float) -> float:

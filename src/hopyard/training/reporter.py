@@ -40,8 +40,8 @@ class Reporter:
     """
 
     def __init__(self, ctx: ReportingContext | None = None, *, every: int = 1) -> None:
-        if every < 1:
-            raise BadArguments("Reporter", f"every is {every}, and the least is 1")
+        if type(every) is not int or every < 1:
+            raise BadArguments("Reporter", f"every={every!r} is not valid; give a whole number of at least 1")
         self._ctx = NodeContext.current() if ctx is None else ctx
         self._every = every
 

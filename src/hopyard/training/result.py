@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hopyard.store.names import check_file
 from hopyard.tracking import RunState
 
 
@@ -21,3 +22,7 @@ class RunResult:
     def value(self) -> Any:
         """What the chief returned."""
         return self.values[0]
+
+    def path(self, name: str) -> str:
+        """Returns the full path of a file of the run, such as ``path("model.keras")``; it need not be there."""
+        return f"{self.logdir}/{check_file(name)}"

@@ -68,7 +68,7 @@ def test_bad_json_is_told_with_the_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "what"), [("", "nothing"), ("- 1", "a list"), ("x", "a str")])
 def test_a_file_without_parameters_is_refused(tmp_path: Path, text: str, what: str) -> None:
-    with pytest.raises(InvalidSetting, match=f"it holds {what}, not parameters by name"):
+    with pytest.raises(InvalidSetting, match=f"it holds {what}; write parameters by name"):
         read_space(write(tmp_path, text))
 
 
@@ -80,5 +80,5 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     file = tmp_path / "space.yaml"
     file.write_bytes(b"x: \xff\xfe")
-    with pytest.raises(InvalidSetting, match="it is no text in UTF-8"):
+    with pytest.raises(InvalidSetting, match="it is not text in UTF-8"):
         read_space(file)

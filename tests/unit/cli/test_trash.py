@@ -54,7 +54,7 @@ def test_one_run_that_is_running_keeps_all_that_were_named(project: Project, com
     RunWriter.begin(project, app_id="app-1", kind="launcher", name="alive", nodes=1, backend="spark")
     result = command("rm", "ended", "alive")
     assert result.exit_code == 1
-    assert "app-1/launcher/run.1 is running" in result.stderr
+    assert "app-1/launcher/run.1 is still running" in result.stderr
     assert sorted(names(project)) == ["alive", "ended"]
 
 

@@ -119,7 +119,7 @@ def test_the_log_of_a_trial_can_be_followed_to_its_end(command: Command, study: 
 def test_a_trial_that_there_is_none_of_is_refused(command: Command) -> None:
     result = command("logs", "pinot", "--trial", "4")
     assert result.exit_code == 2
-    assert "has 4 trials, from 0" in result.stderr
+    assert "has 4 trials, from 0." in result.stderr
     assert command("logs", "pinot/x=7").exit_code == 1
 
 
@@ -131,7 +131,7 @@ def test_the_last_study_is_meant_though_something_else_was_run_since(tmp_path: P
     assert numbers(CliRunner().invoke(build_app(), [*options, "trials"])) == ["0"]
     plain = CliRunner().invoke(build_app(), [*options, "trials", "plain"])
     assert plain.exit_code == 2
-    assert "is no study" in plain.stderr
+    assert "is not a study" in plain.stderr
 
 
 def test_a_project_without_studies_is_told(tmp_path: Path) -> None:

@@ -79,13 +79,13 @@ def test_order_that_the_administrator_set_for_the_addresses_stays():
 def test_task_with_too_few_gpus_is_told_with_the_settings():
     with pytest.raises(
         TooFewGpus,
-        match=r"wants 2 GPU.*are 1 .*spark\.executor\.resource\.gpu\.amount and spark\.task\.resource\.gpu\.amount to 2",
+        match=r"needs 2 GPU.*are 1 .*spark\.executor\.resource\.gpu\.amount and spark\.task\.resource\.gpu\.amount to 2",
     ):
         shown(2, given=["0"], environ={})
 
 
 def test_share_of_a_gpu_that_the_task_has_not_is_told():
-    with pytest.raises(TooFewGpus, match=r"wants 1 GPU.*are 0"):
+    with pytest.raises(TooFewGpus, match=r"needs 1 GPU.*are 0"):
         shown(fraction=0.5, given=[], environ={})
 
 
@@ -134,17 +134,17 @@ def test_only_gpus_that_the_administrator_allows_are_leased(machine):
 
 def test_more_gpus_than_the_administrator_allows_are_told_at_once(machine):
     environ = machine(4) | {"CUDA_VISIBLE_DEVICES": "1"}
-    with pytest.raises(TooFewGpus, match=r"wants 2 GPU.*are 1 .*CUDA_VISIBLE_DEVICES='1'"):
+    with pytest.raises(TooFewGpus, match=r"needs 2 GPU.*are 1 .*CUDA_VISIBLE_DEVICES='1'"):
         shown(2, environ=environ, wait_seconds=60)
 
 
 def test_more_gpus_than_the_machine_has_are_told_at_once(machine):
-    with pytest.raises(TooFewGpus, match=r"wants 3 GPU.*are 2 .*nvidia-smi"):
+    with pytest.raises(TooFewGpus, match=r"needs 3 GPU.*are 2 .*nvidia-smi"):
         shown(3, environ=machine(2), wait_seconds=60)
 
 
 def test_machine_without_gpus_is_told(tmp_path):
-    with pytest.raises(TooFewGpus, match=r"wants 1 GPU.*are 0"):
+    with pytest.raises(TooFewGpus, match=r"needs 1 GPU.*are 0"):
         shown(1, environ={"PATH": str(tmp_path)})
 
 

@@ -88,13 +88,13 @@ def test_lease_ends_if_its_holder_fails(lease):
 
 
 def test_taken_gpu_is_told_with_numbers(lease):
-    with lease(GPUS[:2], 2), pytest.raises(NoFreeGpu, match=r"wants 1 GPU, .* its 2 GPU\(s\) for 0\.2 s"):
+    with lease(GPUS[:2], 2), pytest.raises(NoFreeGpu, match=r"needs 1 GPU, .* its 2 GPU\(s\) for 0\.2 s"):
         taken(lease(GPUS[:2], wait_seconds=0.2))
 
 
 def test_claim_of_several_takes_none_if_too_few_are_free(lease):
     with lease(GPUS[1:2]):
-        with pytest.raises(NoFreeGpu, match="wants 2 GPUs"):
+        with pytest.raises(NoFreeGpu, match="needs 2 GPUs"):
             taken(lease(GPUS[:2], 2))
         with lease(GPUS[:2]) as leased:
             assert leased == GPUS[:1]
@@ -114,7 +114,7 @@ def test_shares_fill_a_gpu_and_not_more(lease):
     with ExitStack() as thirds:
         for _ in range(3):
             assert thirds.enter_context(lease(GPUS[:1], fraction=1 / 3)) == GPUS[:1]
-        with pytest.raises(NoFreeGpu, match=r"wants 0\.01 of a GPU"):
+        with pytest.raises(NoFreeGpu, match=r"needs 0\.01 of a GPU"):
             taken(lease(GPUS[:1], fraction=0.01))
 
 

@@ -54,19 +54,19 @@ def test_with_parameter_servers_and_no_chief_a_run_waits_for_the_workers() -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"nodes": 0}, "nodes=0: give a whole number of at least 1"),
+        ({"nodes": 0}, "nodes=0 is not valid: give a whole number of at least 1"),
         ({"nodes": -1}, "nodes=-1"),
-        ({"nodes": 2.0}, r"nodes=2\.0: give a whole number"),
-        ({"nodes": "4"}, "nodes='4': give a whole number"),
+        ({"nodes": 2.0}, r"nodes=2\.0 is not valid: give a whole number"),
+        ({"nodes": "4"}, "nodes='4' is not valid: give a whole number"),
         ({"nodes": None}, "nodes=None"),
-        ({"nodes": True}, "nodes=True: give a whole number"),
-        ({"nodes": 3, "ps": -1}, "ps=-1: give a whole number of at least 0"),
+        ({"nodes": True}, "nodes=True is not valid: give a whole number"),
+        ({"nodes": 3, "ps": -1}, "ps=-1 is not valid: give a whole number of at least 0"),
         ({"nodes": 3, "ps": 1.5}, r"ps=1\.5"),
-        ({"nodes": 1, "ps": 1}, "nodes=1, ps=1, evaluator=False: nodes counts all of them"),
+        ({"nodes": 1, "ps": 1}, "nodes=1, ps=1, evaluator=False is not valid: no node is left"),
         ({"nodes": 2, "ps": 1, "evaluator": True}, "no node is left to train"),
-        ({"nodes": 4, "evaluator": 2}, "evaluator=2: give True or False"),
-        ({"nodes": 4, "evaluator": "no"}, "evaluator='no': give True or False"),
-        ({"nodes": 4, "chief": None}, "chief=None: give True or False"),
+        ({"nodes": 4, "evaluator": 2}, "evaluator=2 is not valid: give True or False"),
+        ({"nodes": 4, "evaluator": "no"}, "evaluator='no' is not valid: give True or False"),
+        ({"nodes": 4, "chief": None}, "chief=None is not valid: give True or False"),
     ],
 )
 def test_numbers_that_make_no_plan_are_refused_with_what_to_do(arguments: dict[str, int], words: str) -> None:

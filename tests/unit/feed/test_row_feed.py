@@ -69,7 +69,7 @@ def test_iteration_gives_the_pieces_as_they_came() -> None:
 
 def test_a_batch_has_at_least_one_row() -> None:
     feed, _ = feed_of()
-    with pytest.raises(BadArguments, match="a batch of 0 rows is none"):
+    with pytest.raises(BadArguments, match="a batch of 0 rows is not possible"):
         feed.next_batch(0)
 
 
@@ -123,7 +123,7 @@ def test_results_go_back_to_their_partition_in_order() -> None:
 def test_a_wrong_number_of_results_names_the_batch() -> None:
     asked = Asked()
     asked.feed.next_batch(3)
-    with pytest.raises(WrongResults, match=r"batch 1 \(partition [01]\) has 3 rows and got 2 results"):
+    with pytest.raises(WrongResults, match=r"batch 1 \(partition [01]\) has 3 rows but got 2 results"):
         asked.feed.batch_results([1, 2])
 
 

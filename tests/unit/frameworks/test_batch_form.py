@@ -86,7 +86,7 @@ def test_timestamps_count_microseconds():
 
 @pytest.mark.parametrize(
     ("dtype", "reason"),
-    [("flaot32", "flaot32"), ("str", "no type of numbers"), ("M8[us]", "no type of numbers")],
+    [("flaot32", "flaot32"), ("str", "not a type of numbers"), ("M8[us]", "not a type of numbers")],
 )
 def test_a_type_to_cast_to_must_be_one_of_numbers(dtype, reason):
     with pytest.raises(BadArguments, match=reason):
@@ -94,7 +94,7 @@ def test_a_type_to_cast_to_must_be_one_of_numbers(dtype, reason):
 
 
 def test_text_is_not_cast():
-    with pytest.raises(BadArguments, match="no column of numbers"):
+    with pytest.raises(BadArguments, match="not a column of numbers"):
         form(batch(["1"], pa.string()), dtypes={"x": "int32"})
 
 
@@ -143,7 +143,7 @@ def test_rows_of_one_length_can_be_said_to_vary():
 
 
 def test_only_lists_can_be_said_to_vary():
-    with pytest.raises(BadArguments, match="no column of lists"):
+    with pytest.raises(BadArguments, match="not a column of lists"):
         form(batch([1], pa.int32()), ragged=["x"])
 
 
@@ -157,7 +157,7 @@ def test_rows_of_another_length_than_the_first_ones_are_an_error_that_tells_what
 
 def test_a_column_that_changes_its_type_is_an_error():
     found = form(batch([1], pa.int32()))
-    with pytest.raises(RowsDiffer, match="began with int32, and then came double"):
+    with pytest.raises(RowsDiffer, match="began with int32, but later rows have double"):
         found.array(batch([1.5], pa.float64()))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hops import experiment, hdfs, tensorboard
-from hopyard.errors import NotInsideRun, NotOffered
+from hopyard.errors import NotInsideRun, PathNotFound
 from hopyard.store import Project
 from hopyard.tracking import RunReader, RunState, find_run
 
@@ -78,9 +78,19 @@ def test_an_end_needs_a_beginning() -> None:
         experiment.end()
 
 
-def test_resources_to_be_versioned_are_not_offered() -> None:
-    with pytest.raises(NotOffered):
-        experiment.begin(versioned_resources=["Resources/code.py"])
+def test_resources_are_copied_into_the_run_as_they_were_at_its_begin() -> None:
+    hdfs.dump("version 1", "Resources/code.py")
+    folder = experiment.begin(versioned_resources=["Resources/code.py"])
+    hdfs.dump("version 2", "Resources/code.py")
+    experiment.end()
+    assert hdfs.load(f"{folder}/code.py") == b"version 1"
+
+
+def test_resources_that_are_not_there_are_refused_before_the_run_begins() -> None:
+    with pytest.raises(PathNotFound, match=r"Resources/none\.py"):
+        experiment.begin(versioned_resources=["Resources/none.py"])
+    with pytest.raises(RuntimeError, match="no experiment is under way"):
+        experiment.end()
 
 
 def test_a_program_that_ends_in_the_middle_fails(hopyard_root: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from hops import hdfs
 from hops.eras import VARIABLE, Direction, Era, era_of, of_run, of_study
 from hopyard.errors import InvalidSetting
 from hopyard.search.api import grid_search
@@ -85,6 +88,30 @@ def test_a_launch_returned_the_folder(era: Era) -> None:
 def test_a_launch_returns_the_folder_and_what_was_returned() -> None:
     assert of_run(run(0.5), Era.TUPLES) == ("/runs/run.1", {"metric": 0.5, "log": "/runs/run.1/logfile"})
     assert of_run(run({"loss": 2}), Era.TUPLES) == ("/runs/run.1", {"loss": 2, "log": "/runs/run.1/logfile"})
+
+
+def test_a_result_names_files_of_the_project_and_its_log_is_there(hopyard_root: Path) -> None:
+    project = Project.open()
+    project.put("Logs/run.1/plot.png", b"pixels")
+    project.put("Logs/run.1/model/weights.h5", b"weights")
+    folder = project.url("Logs/run.1")
+    returned = {
+        "plot": "plot.png",
+        "model": "/tmp/hopyard-0/node-1/logdir/model/weights.h5",
+        "absent": "other.png",
+        "folder": "model",
+        "loss": 0.5,
+    }
+    result = RunResult(run_id="a/launcher/run.1", state=RunState.FINISHED, values=(returned,), logdir=folder)
+    _, named = of_run(result, Era.TUPLES)
+    assert named == {
+        **returned,
+        "plot": "Logs/run.1/plot.png",
+        "model": "Logs/run.1/model/weights.h5",
+        "log": f"{folder}/logfile",
+    }
+    assert hdfs.load(named["plot"]) == b"pixels"
+    assert hdfs.load(named["log"]) == b""
 
 
 def test_a_launch_of_several_returns_no_values(study: Study) -> None:

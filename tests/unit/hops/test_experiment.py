@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hops import allreduce, experiment, tflauncher
-from hopyard.errors import BadArguments, InvalidSetting, NoActiveSpark, NotOffered
+from hopyard.errors import BadArguments, InvalidSetting, NoActiveSpark, NotOffered, PathNotFound
 
 pytestmark = pytest.mark.unit
 
@@ -71,9 +71,15 @@ def test_a_setting_that_means_nothing_is_told_before_anything_runs(monkeypatch: 
         experiment.launch(training, {"learning_rate": [0.1], "dropout": [0.5]})
 
 
-def test_versioned_resources_are_not_offered() -> None:
-    with pytest.raises(NotOffered, match="versioned_resources"):
-        experiment.launch(training, versioned_resources=["Resources/code.py"])
+def test_versioned_resources_that_are_not_there_are_refused_before_anything_is_started() -> None:
+    with pytest.raises(PathNotFound, match=r"Resources/none\.py"):
+        experiment.grid_search(training, {"learning_rate": [0.1]}, versioned_resources=["Resources/none.py"])
+
+
+def test_tfcluster_is_found_where_it_was() -> None:
+    from hops.tensorflowonspark import TFCluster
+
+    assert experiment.TFCluster is TFCluster
 
 
 def test_a_launch_needs_spark() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -83,8 +84,21 @@ def test_stat_tells_what_os_stat_does() -> None:
     assert hdfs.stat("Resources/b.txt").st_size == 2
     assert hdfs.stat("Resources/b.txt").st_mtime > 0
     assert hdfs.stat("Resources").kind == "directory"
+    found, expected = hdfs.stat("Resources/a.csv"), os.stat(hdfs.abs_path("Resources/a.csv"))
+    fields = ("mode", "ino", "dev", "nlink", "uid", "gid", "size", "mtime", "ctime", "blksize", "blocks")
+    for field in fields:
+        assert getattr(found, f"st_{field}") == getattr(expected, f"st_{field}")
+    assert found.st_atime > 0
     with pytest.raises(PathNotFound):
         hdfs.stat("Resources/none")
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_stat_of_another_store_has_the_same_fields() -> None:
+    hdfs.dump("bb", "Resources/b.txt")
+    found = hdfs.stat("Resources/b.txt")
+    assert stat.S_ISREG(found.st_mode)
+    assert (found.st_size, found.st_uid, found.st_nlink, found.replication) == (2, 0, 1, 1)
 
 
 def test_folders_are_made_and_removed() -> None:

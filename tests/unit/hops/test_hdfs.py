@@ -30,6 +30,20 @@ def test_the_path_of_another_project_is_asked_for_by_name(hopyard_root: Path) ->
     assert hdfs.project_path(project_name="other") == expected
 
 
+def test_the_path_of_a_project_on_hdfs_comes_without_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPYARD_ROOT", "hdfs://10.0.2.15:8020")
+    assert hdfs.project_path() == "hdfs://10.0.2.15:8020/Projects/demo/"
+    assert hdfs.project_path(None, True) == "hdfs:///Projects/demo/"
+    assert hdfs.project_path(exclude_nn_addr=True) == "hdfs:///Projects/demo/"
+
+
+def test_a_plain_path_has_no_protocol_and_no_host(hopyard_root: Path) -> None:
+    assert hdfs.get_plain_path("hdfs://10.0.2.15:8020/Projects/demo/Models/") == "/Projects/demo/Models/"
+    assert hdfs.get_plain_path("hopsfs:///Projects/demo") == "/Projects/demo"
+    assert hdfs.get_plain_path("/Projects/demo/Models") == "/Projects/demo/Models"
+    assert hdfs.get_plain_path("Models/a") == f"{hopyard_root}/Projects/demo/Models/a"
+
+
 def test_name_and_user_of_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hdfs.project_name() == "demo"
     assert hdfs.project_user().startswith("demo__")
@@ -79,6 +93,40 @@ def test_a_copy_without_a_folder_lands_in_the_current_one(
     monkeypatch.chdir(tmp_path)
     hdfs.dump("x", "Resources/file")
     assert hdfs.copy_to_local("Resources/file") == str(tmp_path / "file")
+
+
+def test_a_second_copy_returns_the_path_and_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    hdfs.dump("data", "Resources/file")
+    first = Path(hdfs.copy_to_local("Resources/file", str(tmp_path)))
+    written = first.stat().st_mtime_ns
+    assert hdfs.copy_to_local("Resources/file", str(tmp_path)) == str(first)
+    assert first.stat().st_mtime_ns == written
+
+
+def test_a_second_copy_of_a_file_that_has_changed_is_the_new_file(tmp_path: Path) -> None:
+    hdfs.dump("data", "Resources/file")
+    hdfs.copy_to_local("Resources/file", str(tmp_path))
+    hdfs.dump("more data", "Resources/file")
+    assert Path(hdfs.copy_to_local("Resources/file", str(tmp_path))).read_text() == "more data"
+
+
+def test_a_second_copy_of_a_folder_fetches_what_is_missing(tmp_path: Path) -> None:
+    hdfs.dump("a", "Resources/data/a")
+    hdfs.dump("b", "Resources/data/deep/b")
+    copy = Path(hdfs.copy_to_local("Resources/data", str(tmp_path)))
+    assert hdfs.copy_to_local("Resources/data", str(tmp_path)) == str(copy)
+    (copy / "deep/b").unlink()
+    assert hdfs.copy_to_local("Resources/data", str(tmp_path)) == str(copy)
+    assert (copy / "deep/b").read_text() == "b"
+
+
+def test_a_local_folder_with_files_of_its_own_is_not_touched(tmp_path: Path) -> None:
+    hdfs.dump("a", "Resources/data/a")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/mine").write_text("my work")
+    with pytest.raises(AlreadyExists):
+        hdfs.copy_to_local("Resources/data", str(tmp_path))
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["mine"]
 
 
 def test_the_logger_needs_no_start_and_no_end(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hops.label import Label
-from hopyard.errors import NotOffered
+from hopyard.errors import BadArguments
 
 pytestmark = pytest.mark.unit
 
@@ -29,9 +29,14 @@ def test_evaluator_of_later_releases_is_where_the_description_was() -> None:
     assert Label.of("mine", None, True) == Label(name="mine", evaluator=True)
 
 
-def test_resources_to_be_versioned_are_not_offered() -> None:
-    with pytest.raises(NotOffered, match="versioned_resources"):
-        Label.of("mine", ["Resources/code.py"], "second try")
+def test_resources_to_be_versioned_are_kept() -> None:
+    label = Label.of("mine", ["Resources/code.py"], "second try")
+    assert label == Label(name="mine", description="second try", resources=("Resources/code.py",))
+
+
+def test_resources_that_are_no_paths_are_refused() -> None:
+    with pytest.raises(BadArguments, match="a list of paths in the project, not 5"):
+        Label.of("mine", 5)
 
 
 def test_what_is_compared_followed_the_description_in_later_releases() -> None:

@@ -8,9 +8,9 @@ from hopyard.errors import NotInsideRun, NotOffered, PathNotFound
 pytestmark = pytest.mark.unit
 
 
-def test_the_log_folder_is_that_of_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_folder_is_that_of_the_node_with_a_slash_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGDIR", "/scratch/logdir")
-    assert tensorboard.logdir() == "/scratch/logdir"
+    assert tensorboard.logdir() + "mnist_cnn.pt" == "/scratch/logdir/mnist_cnn.pt"
 
 
 def test_outside_of_a_run_there_is_no_log_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def train_with_a_lock(rate: float) -> float:
         (train, {"rate": [0.1, 0.2]}, {"backend": "ray"}, InvalidSearch, "backend='ray'"),
         (train, {"rate": [0.1, 0.2]}, {"backend": "spark"}, NoActiveSpark, "Spark"),
         (train_with_a_lock, {"rate": [0.1, 0.2]}, {}, NotPicklable, "LOCK"),
-        ("train", {"rate": [0.1, 0.2]}, {}, BadArguments, "it is not a function"),
+        ("train", {"rate": [0.1, 0.2]}, {}, BadArguments, "fn='train' is not a function"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_at_once_and_leaves_nothing(

@@ -52,7 +52,7 @@ def test_a_new_study_has_the_name_that_was_given(project: Project) -> None:
 
 def test_the_name_of_another_study_is_refused_with_its_id_and_its_trials(project: Project) -> None:
     run_id = record_study(project, "digits", FINISHED=12, FAILED=4)
-    with pytest.raises(StudyExists, match=rf"{run_id}, with 16 trials. Go on with it by resume=True"):
+    with pytest.raises(StudyExists, match=rf"{run_id}, trials: 16. Continue it with resume=True"):
         wish("digits").earlier(project)
     with pytest.raises(StudyExists), wish("digits").taken(project):
         pass

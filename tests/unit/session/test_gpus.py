@@ -58,7 +58,7 @@ def test_tasks_share_the_gpus_of_their_executor_evenly(
 
 
 def test_too_few_gpus_are_told_with_numbers(tmp_path: Path, four_gpus: Path) -> None:
-    with pytest.raises(NotEnoughGpus, match="want 6 GPUs in all and this machine has 4"):
+    with pytest.raises(NotEnoughGpus, match="need 6 GPUs in all, but this machine has 4"):
         gpu_conf(workers=3, gpus=2, cores=1, script=four_gpus, folder=tmp_path)
 
 

@@ -37,8 +37,8 @@ def test_no_java_is_told_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(JavaNotFound) as missing:
         require_java({"PATH": str(tmp_path)})
     assert str(missing.value) == (
-        "Spark needs Java 17 or newer, but there is no java on the PATH and JAVA_HOME is not set: "
-        "install one or let JAVA_HOME point to it."
+        "Spark needs Java 17 or newer, but there is no java on the PATH and JAVA_HOME is not set. "
+        "Install one, or set JAVA_HOME to its folder."
     )
 
 

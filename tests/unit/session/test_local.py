@@ -29,14 +29,14 @@ def test_master_says_executors_cores_and_memory_in_mb() -> None:
 @pytest.mark.parametrize(
     ("argument", "value", "text"),
     [
-        ("executors", 0, "executors is 0; give at least 1."),
-        ("cores", 0, "cores is 0; give at least 1."),
-        ("gpus", -1, "gpus is -1; give at least 0."),
+        ("executors", 0, "executors is 0; give a whole number of at least 1."),
+        ("cores", 0, "cores is 0; give a whole number of at least 1."),
+        ("gpus", -1, "gpus is -1; give a whole number of at least 0."),
         ("memory", "256m", "memory is '256m'; give at least 512m."),
         (
             "conf",
             {"spark.master": "yarn"},
-            "conf is spark.master; use the argument executors, cores and memory for it.",
+            "conf['spark.master'] is 'yarn'; use the argument executors, cores and memory instead.",
         ),
     ],
 )

@@ -18,5 +18,5 @@ def test_an_amount_with_a_unit_is_understood(text: str, mb: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "512", "much", "1.5g", "-1g"])
 def test_anything_else_is_refused_with_its_field(text: str) -> None:
-    with pytest.raises(InvalidSessionSetting, match=r"memory is .*write a number with a unit"):
+    with pytest.raises(InvalidSessionSetting, match=r"memory is .*give a number with a unit"):
         memory_in_mb("memory", text)

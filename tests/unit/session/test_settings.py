@@ -104,6 +104,11 @@ def test_a_local_master_runs_as_many_at_once_as_it_has_threads() -> None:
     assert read(Session(master="local[4]")).max_parallel == 4
 
 
+@pytest.mark.parametrize("master", ["local-cluster[2,1,512]", "local-cluster[ 2 , 4 , 1024 ]"])
+def test_a_local_cluster_tells_its_executors_by_its_name(master: str) -> None:
+    assert read(Session(master=master)).num_executors == 2
+
+
 def test_a_cluster_that_does_not_tell_its_executors_is_refused() -> None:
     with pytest.raises(InvalidSessionSetting, match=r"spark\.executor\.instances is not set"):
         read(Session(master="yarn"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hopyard.errors import InvalidName, IsAFolder, UnsupportedStore
+from hopyard.errors import InvalidName, IsAFolder, OutsideProject, UnsupportedStore
 from hopyard.store import Project
 
 pytestmark = pytest.mark.unit
@@ -44,6 +44,24 @@ def test_url_keeps_a_trailing_slash(project: Project) -> None:
 def test_url_of_a_path_that_leaves_the_project_is_refused(project: Project, relative: str) -> None:
     with pytest.raises(InvalidName):
         project.url(relative)
+
+
+def test_a_full_path_outside_of_the_project_is_refused_in_one_sentence(project: Project) -> None:
+    for use in (project.url, project.read, project.list, project.exists, project.remove):
+        with pytest.raises(OutsideProject) as caught:
+            use("/etc/passwd")
+        assert str(caught.value) == (
+            f"'/etc/passwd' is not in the project {project.path}. "
+            "Give a path in the project, in full or relative to it."
+        )
+
+
+def test_a_local_path_whose_links_were_resolved_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    project = Project(str(tmp_path / "link"), "demo")
+    project.put("file", b"content")
+    assert project.read(str((tmp_path / "disk/Projects/demo/file").resolve())) == b"content"
 
 
 def test_environment_says_which_project_is_meant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

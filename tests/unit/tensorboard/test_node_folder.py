@@ -30,5 +30,5 @@ def test_the_variable_of_the_environment_wins() -> None:
 
 
 def test_outside_of_a_run_there_is_no_log_folder() -> None:
-    with pytest.raises(NotInsideRun, match="known only inside a function"):
+    with pytest.raises(NotInsideRun, match="exists only on a node"):
         logdir({})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopyard.errors import AmbiguousRun, RunNotFound
+from hopyard.errors import AmbiguousRun, BadArguments, OutsideProject, RunNotFound
 from hopyard.tracking import RunId, find_run, list_runs
 from hopyard.tracking.paths import run_paths
 
@@ -71,6 +71,8 @@ def test_folders_and_files_that_are_no_runs_are_passed_over(project, runs):
         ("grid_search/run.1", "search"),
         ("run.2", "newest"),
         ("2", "newest"),
+        ("application_9", "oldest"),
+        ("Logs/TensorFlow/application_9_0001/launcher/run.1/", "oldest"),
     ],
 )
 def test_a_run_is_found_by_what_a_user_may_call_it(project, runs, text, name):
@@ -83,8 +85,30 @@ def test_a_text_that_no_run_answers_to_is_not_found(project, runs, text):
         find_run(project, text)
 
 
+def test_a_run_is_found_by_its_folder(project, runs):
+    folder = project.url(run_paths(project, runs["digits"]).folder)
+    assert find_run(project, folder).id == find_run(project, f"file://{folder}/").id == runs["digits"]
+    with pytest.raises(RunNotFound):
+        find_run(project, project.url("Resources"))
+    with pytest.raises(OutsideProject):
+        find_run(project, "/etc")
+
+
+def test_an_unknown_run_is_told_with_those_that_there_are(project, runs):
+    with pytest.raises(RunNotFound) as caught:
+        find_run(project, "digit")
+    assert str(caught.value) == (
+        f"there is no run 'digit' in {project.path}. Did you mean 'digits'? "
+        "Its runs: application_1_0042/launcher/run.2 (newest), application_1_0042/grid_search/run.1 (search), "
+        "application_1_0042/launcher/run.1 (digits), application_9_0001/launcher/run.1 (oldest). "
+        "Give an id, the start or end of an id, a name, a folder, or 'last'; `hopyard runs` lists all runs."
+    )
+    with pytest.raises(BadArguments, match="7 is no text that names a run"):
+        find_run(project, 7)
+
+
 def test_the_last_run_of_an_empty_project_is_not_found(project):
-    with pytest.raises(RunNotFound, match="'last'"):
+    with pytest.raises(RunNotFound, match="It has no runs yet"):
         find_run(project, "last")
 
 

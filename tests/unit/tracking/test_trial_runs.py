@@ -97,7 +97,7 @@ def test_a_trial_is_found_by_its_study_and_its_folder(project: Project, begin: B
     assert find_run(project, f"{text}/{FOLDER}").id == trial_of(study)
 
 
-@pytest.mark.parametrize("text", ["last/x=2", "digits/", "nobody/x=1", "/x=1"])
+@pytest.mark.parametrize("text", ["last/x=2", "digits/", "nobody/x=1"])
 def test_what_is_no_trial_is_not_found(project: Project, begin: Begin, text: str) -> None:
     print_lines(project, trial_of(begin()), "first")
     with pytest.raises(RunNotFound):

@@ -70,7 +70,7 @@ def test_a_cluster_that_was_not_started_says_so_whatever_it_is_asked(
     ask: Callable[[Cluster], object],
 ) -> None:
     with pytest.raises(
-        NotStarted, match=r"the cluster of 'square' has not been started; use it as a context"
+        NotStarted, match=r"the cluster of 'square' has not been started; use it in a with statement"
     ):
         ask(Cluster(square, (2,), backend="inline"))
 
@@ -81,7 +81,7 @@ def test_a_cluster_that_was_not_started_can_be_stopped() -> None:
 
 def test_a_cluster_is_started_once() -> None:
     cluster = Cluster(square, (2,), backend="inline").start()
-    with pytest.raises(AlreadyStarted, match="make another one for another run"):
+    with pytest.raises(AlreadyStarted, match="make a new Cluster for another run"):
         cluster.start()
     with cluster as same:
         assert same is cluster

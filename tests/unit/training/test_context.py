@@ -5,18 +5,19 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from hopyard import NodeContext, Project
+from hopyard import NodeContext, Project, RunResult
 from hopyard.cluster.channel import VARIABLE, Reading, parse
 from hopyard.cluster.members import Members
 from hopyard.cluster.node import NodePlace, NodeTask
 from hopyard.cluster.plan import Plan
 from hopyard.cluster.ports import hold_port
-from hopyard.errors import BadReport, NotInsideRun
-from hopyard.tracking import RunId
+from hopyard.errors import BadReport, InvalidName, NotInsideRun
+from hopyard.tracking import RunId, RunState
 
 pytestmark = pytest.mark.unit
 
@@ -61,7 +62,7 @@ def second_descriptor(descriptor: int, number: int) -> Iterator[None]:
 
 
 def test_there_is_no_context_outside_a_node() -> None:
-    with pytest.raises(NotInsideRun, match="only inside a function that"):
+    with pytest.raises(NotInsideRun, match="inside the function that"):
         NodeContext.current({})
 
 
@@ -118,6 +119,31 @@ def test_the_folder_for_checkpoints_is_there_when_it_is_asked_for(tmp_path: Path
 
 def test_paths_are_those_of_the_project(tmp_path: Path) -> None:
     assert context(tmp_path).path("Resources/mnist") == Project.open().url("Resources/mnist")
+
+
+def test_a_file_of_an_earlier_run_is_had_by_its_full_path(tmp_path: Path) -> None:
+    earlier = RunResult(
+        run_id="app/launcher/run.1",
+        state=RunState.FINISHED,
+        values=(None,),
+        logdir=Project.open().url("Logs/TensorFlow/app/launcher/run.1"),
+    )
+    Project.open().put(earlier.path("model.bin"), b"weights")
+    ctx = context(tmp_path)
+    assert ctx.path(earlier.logdir + "/model.bin") == ctx.path(earlier.path("model.bin"))
+    assert Path(ctx.fetch(earlier.path("model.bin"))).read_bytes() == b"weights"
+    with pytest.raises(InvalidName, match="no path leaves the project"):
+        earlier.path("../run.2/model.bin")
+
+
+def test_a_file_of_another_store_is_fetched_to_the_disk_of_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPYARD_ROOT", f"memory://{uuid4().hex}")
+    Project.open().put("Models/a/1/model.bin", b"weights")
+    fetched = Path(context(tmp_path).fetch("Models/a"), "1", "model.bin")
+    assert fetched.read_bytes() == b"weights"
+    assert fetched.is_relative_to(tmp_path / "fetched")
 
 
 def test_a_port_that_was_released_can_be_had_by_a_server_that_needs_it_alone(

@@ -30,5 +30,5 @@ def test_a_framework_that_is_not_installed_is_named(feed, method, framework, mon
 
 @pytest.mark.parametrize(("method", "framework"), DATASETS)
 def test_a_batch_has_at_least_one_row(feed, method, framework):
-    with pytest.raises(BadArguments, match="batch_size=0 is no whole number of at least 1"):
+    with pytest.raises(BadArguments, match="batch_size=0 is not valid; give a whole number of at least 1"):
         getattr(feed, method)(0)

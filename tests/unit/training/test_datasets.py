@@ -54,7 +54,7 @@ def test_an_epoch_that_was_not_fed_is_an_error_and_no_empty_loop() -> None:
     batches = fed(range(2), range(2)).as_numpy(3)
     for _ in range(2):
         numbers(batches)
-    with pytest.raises(NoMoreEpochs, match=r"asked for epoch 3, but 2 came.*epochs=3"):
+    with pytest.raises(NoMoreEpochs, match=r"asked for epoch 3, but the feed has only 2.*epochs=3"):
         numbers(batches)
 
 

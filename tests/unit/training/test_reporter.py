@@ -84,7 +84,7 @@ def test_steps_in_between_are_passed_over() -> None:
 
 
 def test_a_reporter_of_no_steps_is_refused() -> None:
-    with pytest.raises(BadArguments, match="every is 0"):
+    with pytest.raises(BadArguments, match="every=0 is not valid"):
         Reporter(Recorded(), every=0)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from hops.calls import takes_spark
 from hops.label import NO_NAME, Label, has_tensorboard
+from hops.resources import versioned
 from hopyard.cluster.backend import Group, GroupOptions
 from hopyard.cluster.inline import InlineBackend
 from hopyard.cluster.node import NodeTask
@@ -38,7 +39,7 @@ def begin(
     Args:
         name: A name for the run.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
         spark: The session; the active one if not given. It need not exist.
 
@@ -51,7 +52,10 @@ def begin(
     context = getattr(session, "sparkContext", session)
     label = Label.of(name, versioned_resources, description)
     run = DriverRun(label, application=None if context is None else str(context.applicationId))
-    return run.begin()
+    with versioned(label.resources) as resources:
+        folder = run.begin()
+        resources.copy_to(folder)
+    return folder
 
 
 def end(metric: Any = None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hops.result_files import with_files
 from hopyard.errors import InvalidSetting, NothingFound
 from hopyard.training.result import RunResult
 
@@ -71,7 +72,7 @@ def of_run(result: RunResult | Study, era: Era) -> Returned:
     if not isinstance(result, RunResult):
         return result.logdir, None
     value = result.value if isinstance(result.value, Mapping) else {"metric": result.value}
-    return result.logdir, {**value, "log": f"{result.logdir}/logfile"}
+    return result.logdir, with_files(value, result.logdir)
 
 
 def of_study(study: Study, era: Era, *, key: str, evolves: bool = False) -> Returned:
@@ -92,7 +93,7 @@ def of_study(study: Study, era: Era, *, key: str, evolves: bool = False) -> Retu
     if best is None:
         return study.logdir, params, {}
     folder = study.trial_logdir(best)
-    return folder, params, {**best.result, key: best.value, "log": f"{folder}/logfile"}
+    return folder, params, with_files({**best.result, key: best.value}, folder)
 
 
 def _best(study: Study) -> TrialRecord | None:

@@ -11,6 +11,8 @@ from hops.eras import Era, Returned, era_of, of_study
 from hops.label import NO_NAME, Label
 from hops.launches import between
 from hops.names import takes_names
+from hops.resources import versioned
+from hops.returned_files import keeping
 from hops.searches import METRIC, check_some_ended, search_options
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
@@ -79,7 +81,7 @@ def differential_evolution(
         cleanup_generations: Whether the folders of all generations are removed but the last and that of the best trial.
         name: A name for the search.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the search.
         optimization_key: What is compared, if the function returns a dict.
         spark: The session; the active one if not given.
@@ -100,17 +102,19 @@ def differential_evolution(
     label = Label.of(name, versioned_resources, description)
     key = optimization_key or label.key or METRIC
     many = SINCE_1_1 if era is Era.TUPLES else UNTIL_1_0
-    study = search(
-        objective_function,
-        between(boundary_dict),
-        generations=many.generations if generations is None else generations,
-        population=many.population if population is None else population,
-        mutation=mutation,
-        strategy=STRATEGY,
-        crossover=crossover,
-        synchronous=True,
-        **search_options(label, direction, key, spark),
-    )
+    with versioned(label.resources) as resources:
+        study = search(
+            keeping(objective_function, era),
+            between(boundary_dict),
+            generations=many.generations if generations is None else generations,
+            population=many.population if population is None else population,
+            mutation=mutation,
+            strategy=STRATEGY,
+            crossover=crossover,
+            synchronous=True,
+            **search_options(label, direction, key, spark),
+        )
+        resources.copy_to(study.logdir)
     check_some_ended(study)
     if cleanup_generations:
         remove_generations(study)

@@ -10,15 +10,17 @@ from hops.calls import takes_spark
 from hops.driver_run import begin, end
 from hops.eras import Direction, Era, Returned, era_of, of_run
 from hops.evolutions import differential_evolution, evolutionary_search
-from hops.label import NO_NAME, Label, has_tensorboard
-from hops.launches import launch_each
+from hops.label import NO_NAME, Label
+from hops.launches import launch_each, run
 from hops.names import takes_names
+from hops.returned_files import keeping
 from hops.searches import grid_search, random_search
+from hops.tensorflowonspark import TFCluster
 from hopyard.errors import InvalidSessionSetting
-from hopyard.training.launch import launch as run
 
 __all__ = [
     "Direction",
+    "TFCluster",
     "allreduce",
     "begin",
     "collective_all_reduce",
@@ -62,7 +64,7 @@ def launch(
         args_dict: A list of values for each of its arguments, all of one length: one trial for each index.
         name: A name for the run.
         local_logdir: Without effect: `hops.tensorboard.logdir` is always local, and always copied.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
         metric_key: Without effect: all that the function returns is kept.
         spark: The session; the active one if not given.
@@ -71,11 +73,11 @@ def launch(
     Raises:
         NodeFailed: The function failed; the error has its traceback and last lines of output.
         ValueError: The lists are not of one length.
-        NotOffered: `versioned_resources` were given.
+        PathNotFound: One of the resources is not there.
     """
     era = era_of(names)
     label = Label.of(name, versioned_resources, description)
-    return of_run(launch_each(map_fun, args_dict or {}, label, spark), era)
+    return of_run(launch_each(keeping(map_fun, era), args_dict or {}, label, spark), era)
 
 
 @takes_spark
@@ -101,7 +103,7 @@ def parameter_server(
         map_fun: The training function, without arguments.
         name: A name for the run.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
         evaluator: Whether one of the executors evaluates.
         metric_key: Without effect: all that the chief returns is kept.
@@ -190,15 +192,5 @@ def _refuse_parameter_servers(spark: Any) -> None:
 def _distribute(
     map_fun: Callable[[], Any], kind: str, label: Label, nodes: int, servers: int, spark: Any, era: Era
 ) -> Returned:
-    result = run(
-        map_fun,
-        nodes=nodes,
-        ps=servers,
-        evaluator=label.evaluator,
-        kind=kind,
-        name=label.name,
-        description=label.description,
-        spark=spark,
-        tensorboard=has_tensorboard(),
-    )
+    result = run(keeping(map_fun, era), None, label, spark, kind, nodes=nodes, servers=servers)
     return of_run(result, era)

@@ -11,8 +11,9 @@ import os
 import shutil
 import stat as modes
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from typing import Any
 
 from hops.paths import inside, place, project_of
 from hops.stored_file import StoredFile, open_stored
@@ -24,13 +25,30 @@ from hopyard.store.place import Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatResult:
-    """What is known of a file or folder, under the names of `os.stat_result`; `st_mode` tells only the kind."""
+    """What is known of a file or folder, under the names of `os.stat_result`.
+
+    Stores other than the local disk know kind, size and time; the rest is 0 there, and `st_mode` tells only the kind.
+    """
 
     st_mode: int
+    st_ino: int = 0
+    st_dev: int = 0
+    st_nlink: int = 1
+    st_uid: int = 0
+    st_gid: int = 0
     st_size: int
+    st_atime: float
     st_mtime: float
+    st_ctime: float
+    st_blksize: int = 0
+    st_blocks: int = 0
     kind: str  # "file" or "directory"
     name: str
+    path: str
+    replication: int = 1
+
+
+_STAT_FIELDS = [field for field in fields(StatResult) if field.name.startswith("st_")]
 
 
 def abs_path(hdfs_path: str) -> str:
@@ -56,20 +74,28 @@ def isfile(hdfs_path: str, project: str | None = None) -> bool:
 
 
 def stat(hdfs_path: str, project: str | None = None) -> StatResult:
-    """Returns size, time and kind of a file or folder."""
+    """Returns what `os.stat` does, as far as the store knows it."""
     found = place(hdfs_path, project)
     entry = found.project.info(found.relative)
-    return StatResult(
-        st_mode=modes.S_IFDIR if entry.is_dir else modes.S_IFREG,
-        st_size=entry.size,
-        st_mtime=entry.modified,
-        kind=_kind(entry),
-        name=found.url,
-    )
+    known: dict[str, Any] = {
+        "st_mode": modes.S_IFDIR if entry.is_dir else modes.S_IFREG,
+        "st_size": entry.size,
+        **dict.fromkeys(("st_atime", "st_mtime", "st_ctime"), entry.modified),
+    }
+    local = found.project.local_path(found.relative)
+    if local is not None:
+        state = os.stat(local)
+        known |= {field.name: getattr(state, field.name) for field in _STAT_FIELDS}
+    return StatResult(**known, kind=_kind(entry), name=found.url, path=found.url)
 
 
-def ls(hdfs_path: str, recursive: bool = False, project: str | None = None) -> list[str]:
-    """Returns what is in a folder, with `recursive` also in those below; of a file, itself."""
+def ls(
+    hdfs_path: str, recursive: bool = False, project: str | None = None, exclude_nn_addr: bool = False
+) -> list[str]:
+    """Returns what is in a folder, with `recursive` also in those below; of a file, itself.
+
+    `exclude_nn_addr` has no effect: paths with and without the address of a NameNode are understood everywhere.
+    """
     found = place(hdfs_path, project)
     return [found.project.url(entry.path) for entry in _entries(found, recursive=recursive)]
 

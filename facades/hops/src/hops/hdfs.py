@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import sys
 from datetime import datetime
-from pathlib import Path
 
+from hops.copies import copy_from_project, copy_to_project
 from hops.files import (
     abs_path,
     access,
@@ -36,7 +37,7 @@ from hops.files import (
     stat,
 )
 from hops.handle import Handle
-from hops.paths import inside, place, project_of
+from hops.paths import place, project_of
 
 __all__ = [
     "abs_path",
@@ -55,6 +56,7 @@ __all__ = [
     "exists",
     "get",
     "get_fs",
+    "get_plain_path",
     "glob",
     "init_logger",
     "isdir",
@@ -76,9 +78,28 @@ __all__ = [
 ]
 
 
-def project_path(project: str | None = None, project_name: str | None = None) -> str:
-    """Returns the folder of the project, or of another one, with a trailing slash."""
-    return project_of(project or project_name).path
+_NAME_NODE = re.compile(r"^((?:hdfs|webhdfs|hopsfs)://)[^/]*/")
+
+
+def project_path(
+    project: str | None = None, exclude_nn_addr: bool = False, *, project_name: str | None = None
+) -> str:
+    """Returns the folder of the project, or of another one, with a trailing slash.
+
+    Args:
+        project: Name of the other project.
+        exclude_nn_addr: Whether the address of the HDFS NameNode is left out: ``hdfs:///Projects/<name>/``.
+        project_name: Another name of `project`.
+    """
+    path = project_of(project or project_name).path
+    return _NAME_NODE.sub(r"\1/", path) if exclude_nn_addr else path
+
+
+def get_plain_path(abs_path: str) -> str:
+    """Returns a path without protocol and host: ``/Projects/<name>/…`` for ``hdfs://host:8020/Projects/<name>/…``."""
+    full = abs_path if "://" in abs_path or abs_path.startswith("/") else place(abs_path).url
+    protocol, _, rest = full.rpartition("://")
+    return f"/{rest.partition('/')[2]}" if protocol else full
 
 
 def project_name() -> str:
@@ -118,38 +139,6 @@ def get() -> Handle:
 def get_fs() -> Handle:
     """Returns a handle to the project's store."""
     return Handle()
-
-
-def copy_to_project(
-    local_path: str, relative_hdfs_path: str, overwrite: bool = False, project: str | None = None
-) -> None:
-    """Copies a local file or folder into a folder of the project, under its own name.
-
-    Raises:
-        AlreadyExists: The folder has something of that name, and `overwrite` is off.
-    """
-    source = Path(local_path).absolute()
-    folder = place(relative_hdfs_path, project)
-    folder.project.mkdir(folder.relative)
-    target = inside(folder, source.name)
-    if overwrite and target.project.exists(target.relative):
-        target.project.remove(target.relative, recursive=True)
-    target.project.copy_in(source, target.relative)
-
-
-def copy_from_project(
-    relative_hdfs_path: str, local_path: str = "", overwrite: bool = False, project: str | None = None
-) -> str:
-    """Copies a file or folder of the project into a local folder, under its own name; returns its path there.
-
-    Raises:
-        AlreadyExists: The folder has something of that name, and `overwrite` is off.
-    """
-    source = place(relative_hdfs_path, project)
-    folder = Path(local_path).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / (source.relative.rpartition("/")[2] or source.project.name)
-    return str(source.project.copy_out(source.relative, target, overwrite=overwrite))
 
 
 copy_to_hdfs = copy_to_project

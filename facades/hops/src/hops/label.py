@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Self
 
-from hopyard.errors import NotOffered
+from hopyard.errors import BadArguments
 
 NO_NAME = "no-name"
 
@@ -20,12 +20,14 @@ class Label:
         description: Free text.
         evaluator: Whether one of the nodes evaluates.
         key: What is compared, where it followed the description.
+        resources: Files of the project to be copied into the run.
     """
 
     name: str | None = None
     description: str = ""
     evaluator: bool = False
     key: str | None = None
+    resources: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -41,22 +43,29 @@ class Label:
         the description, and what is in its place is the evaluator if it is a truth value, else what is compared.
 
         Raises:
-            NotOffered: There are resources to be versioned.
+            BadArguments: The resources are no list of paths.
         """
         if isinstance(description, bool):
             evaluator, description = description, None
         key = None
         if isinstance(versioned_resources, str):
             key, versioned_resources, description = description, None, versioned_resources
-        if versioned_resources:
-            instead = "copy what belongs to a run to tensorboard.logdir() instead"
-            raise NotOffered("versioned_resources", instead)
         return cls(
             name=None if name == NO_NAME else name,
             description=str(description or ""),
             evaluator=bool(evaluator),
             key=None if key is None else str(key),
+            resources=_paths(versioned_resources),
         )
+
+
+def _paths(resources: object) -> tuple[str, ...]:
+    if not resources:
+        return ()
+    if not isinstance(resources, (list, tuple, set)) or not all(isinstance(path, str) for path in resources):
+        reason = f"it is a list of paths in the project, not {resources!r}"
+        raise BadArguments("versioned_resources", reason)
+    return tuple(resources)
 
 
 def has_tensorboard() -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hops.failures import raise_failed
 from hops.label import Label, has_tensorboard
-from hopyard.training.launch import launch as run
+from hops.resources import versioned
+from hopyard.training.cluster import Cluster
 from hopyard.training.result import RunResult
 
 if TYPE_CHECKING:
@@ -38,15 +39,49 @@ def launch_each(
         raise ValueError("Length of each function argument list must be equal")
     if lengths and lengths != {1}:
         return _launch_rows(function, lists, label, spark)
-    return run(
+    return run(function, {name: values[0] for name, values in lists.items()} or None, label, spark, KIND)
+
+
+def run(
+    function: Callable[..., Any],
+    args: Mapping[str, Any] | None,
+    label: Label,
+    spark: Any,
+    kind: str,
+    *,
+    nodes: int = 1,
+    servers: int = 0,
+) -> RunResult:
+    """Runs a function on nodes, with a TensorBoard where that is installed; returns what came of it.
+
+    Args:
+        function: The training function.
+        args: Its arguments by name.
+        label: What the run is called, and the files that are copied into it.
+        spark: The session; the active one if None.
+        kind: The folder that groups runs of this kind.
+        nodes: How many nodes there are in all.
+        servers: How many of them are parameter servers.
+
+    Raises:
+        PathNotFound: One of the files is not there.
+        NodeFailed: A node failed; the error has its traceback and last lines of output.
+    """
+    cluster = Cluster(
         function,
-        {name: values[0] for name, values in lists.items()} or None,
-        kind=KIND,
+        args,
+        nodes,
+        ps=servers,
+        evaluator=label.evaluator,
+        kind=kind,
         name=label.name,
         description=label.description,
         spark=spark,
         tensorboard=has_tensorboard(),
     )
+    with versioned(label.resources) as resources, cluster:
+        resources.copy_to(cluster.logdir)
+        return cluster.wait()
 
 
 def listed(args_dict: Mapping[str, Iterable[Any]]) -> dict[str, Sequence[Any]]:
@@ -85,13 +120,16 @@ def _launch_rows(
         tensorboard=has_tensorboard(),
     )
     rows = RowsSampler(space.rows(lists))
-    study = SearchRequest(
+    request = SearchRequest(
         fn=function,
         space=space,
         sampler=rows,
         sampler_options={},
         wanted=Wanted.ANYTHING,
         options=options,
-    ).run()
+    )
+    with versioned(label.resources) as resources:
+        study = request.run()
+        resources.copy_to(study.logdir)
     raise_failed(study, most=0)
     return study

@@ -11,6 +11,8 @@ from hops.failures import raise_failed
 from hops.label import NO_NAME, Label, has_tensorboard
 from hops.launches import between, listed
 from hops.names import takes_names
+from hops.resources import versioned
+from hops.returned_files import keeping
 
 if TYPE_CHECKING:
     from hopyard.search.options import SearchOptions
@@ -45,7 +47,7 @@ def grid_search(
         direction: Whether large values are better (``max``) or small ones (``min``).
         name: A name for the search.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the search.
         optimization_key: What is compared, if the function returns a dict.
         spark: The session; the active one if not given.
@@ -60,7 +62,11 @@ def grid_search(
     era = era_of(names, direction)
     label = Label.of(name, versioned_resources, description)
     key = optimization_key or label.key or METRIC
-    study = search(map_fun, listed(args_dict), **search_options(label, direction, key, spark))
+    with versioned(label.resources) as resources:
+        study = search(
+            keeping(map_fun, era), listed(args_dict), **search_options(label, direction, key, spark)
+        )
+        resources.copy_to(study.logdir)
     return of_study(check_some_ended(study), era, key=key)
 
 
@@ -89,7 +95,7 @@ def random_search(
         samples: How many trials there are.
         name: A name for the search.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the search.
         optimization_key: What is compared, if the function returns a dict.
         spark: The session; the active one if not given.
@@ -101,7 +107,9 @@ def random_search(
     label = Label.of(name, versioned_resources, description)
     key = optimization_key or label.key or METRIC
     options = search_options(label, direction, key, spark)
-    study = search(map_fun, between(boundary_dict), trials=samples, **options)
+    with versioned(label.resources) as resources:
+        study = search(keeping(map_fun, era), between(boundary_dict), trials=samples, **options)
+        resources.copy_to(study.logdir)
     return of_study(check_some_ended(study), era, key=key)
 
 

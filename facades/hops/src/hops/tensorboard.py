@@ -14,12 +14,14 @@ from hopyard.tensorboard import visualize as show
 
 
 def logdir() -> str:
-    """Returns the local folder for events, checkpoints and other files to keep; it is copied to the project.
+    """Returns the local folder for events, checkpoints and other files to keep, with a slash at its end.
+
+    What is in it is copied to the project.
 
     Raises:
         NotInsideRun: Called outside of a training function.
     """
-    return node_logdir()
+    return f"{node_logdir()}/"
 
 
 @takes_spark

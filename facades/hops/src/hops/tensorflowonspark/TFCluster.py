@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hops.label import NO_NAME, Label, has_tensorboard
+from hops.resources import versioned
 from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Order
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings
@@ -44,14 +45,14 @@ def run(
         num_executors: How many nodes there are in all, as ``hops.util.num_executors(spark)`` tells.
         num_ps: How many of them are parameter servers.
         tensorboard: Without effect: there always is a TensorBoard, where it is installed.
-        input_mode: ``InputMode.TENSORFLOW``; the other one is not offered yet.
+        input_mode: Who reads the data: the function, or Spark, which feeds it (``InputMode.SPARK``).
         log_dir: What the TensorBoard shows; by default what is written to ``hops.tensorboard.logdir()``.
         driver_ps_nodes: Whether parameter servers run beside the driver.
         master_node: What the first worker is called, ``chief`` or ``master``; with it, TF_CONFIG is set.
         reservation_timeout: Seconds in which all nodes have to arrive.
         name: A name for the run.
         local_logdir: Without effect.
-        versioned_resources: Not offered.
+        versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
         queues: Names of the feed's queues.
     """
@@ -67,4 +68,7 @@ def run(
         name=label.name,
         description=label.description,
     )
-    return TFCluster(sc, order, Surroundings.of(sc)).start(map_fun, tf_args)
+    with versioned(label.resources) as resources:
+        cluster = TFCluster(sc, order, Surroundings.of(sc)).start(map_fun, tf_args)
+        resources.copy_to(cluster.logdir)
+    return cluster
