@@ -19,7 +19,9 @@ _CHATTER = re.compile(
     |Collective\ ops\ is\ aborted
     |rendezvous\ is\ aborting
     |could\ be\ from\ a\ previous\ operation
+    |^The\ tasks\ have\ crashed\.\ Check\ the\ task\ logs
     |Additional\ GRPC\ error\ information
+    |^:UNKNOWN:Error\ received\ from\ peer
     |\[\[\{\{node\ .*Collective
     |\[type\.googleapis\.com/tensorflow\.DerivedStatus
     """,
