@@ -138,7 +138,7 @@ def check_feedable(call: str, data: object) -> None:
 
     Raises:
         MissingDependency: pyspark is not installed.
-        BadArguments: It is no data of Spark.
+        BadArguments: It is not a DataFrame or RDD of Spark.
         SparkUnusable: It belongs to Spark Connect, or pyspark is too old.
     """
     require_pyspark(f"{call}()")
@@ -151,7 +151,9 @@ def check_feedable(call: str, data: object) -> None:
         kind = type(data).__qualname__
         package = type(data).__module__.partition(".")[0]
         name = kind if package == "builtins" else f"{package}.{kind}"
-        raise BadArguments(call, f"{name} is no data of Spark; give {_as_spark_data(package, kind)}")
+        raise BadArguments(
+            call, f"{name} is not a DataFrame or RDD of Spark; give {_as_spark_data(package, kind)}"
+        )
 
 
 def _as_spark_data(package: str, kind: str) -> str:
