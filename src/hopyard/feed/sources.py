@@ -138,7 +138,7 @@ def check_feedable(call: str, data: object) -> None:
 
     Raises:
         MissingDependency: pyspark is not installed.
-        BadArguments: It is not a DataFrame or RDD of Spark.
+        BadArguments: It is not data of Spark.
         SparkUnusable: It belongs to Spark Connect, or pyspark is too old.
     """
     require_pyspark(f"{call}()")

@@ -20,6 +20,7 @@ SECONDS = 7.0
 # A store that answers does so within this time, as a rule; nobody looks for reasons before.
 _PROMPT_SECONDS = 0.5
 _DIAGNOSIS_SECONDS = 3.0
+_LEAST_DIAGNOSIS_SECONDS = 0.1
 _ANOTHER_ROOT = "Set HOPYARD_ROOT (or --root) to a folder that you may write to"
 _CHECK_SERVER = "Check HOPYARD_ROOT (or --root) and the storage options, and that the server runs and lets this machine connect"
 
@@ -60,7 +61,8 @@ def _ask_servers(files: FileSystem, folder: str, servers: Sequence[Server], seco
     answer = in_background(partial(files.probe, folder))
     if comes_within(answer, _PROMPT_SECONDS) and not isinstance(answer.exception(), StoreFailed):
         return answer.result()  # also a refusal of another kind
-    found = _diagnose_all(servers, min(_DIAGNOSIS_SECONDS, deadline - time.monotonic()))
+    left = max(_LEAST_DIAGNOSIS_SECONDS, deadline - time.monotonic())
+    found = _diagnose_all(servers, min(_DIAGNOSIS_SECONDS, left))
     reason = " and ".join(each.text for each in found if each.text)
     if all(each.is_certain for each in found):
         raise StoreFailed(folder, reason)

@@ -56,13 +56,19 @@ LIFE_PROGRAM = """
 import json, os, pathlib, sys, traceback, urllib.request
 before = dict(os.environ)
 from hopyard.session import active_spark, local_spark
-from hopyard.errors import SparkNotStarted
+from hopyard import launch
+from hopyard.errors import SparkNotStarted, SparkUnusable
 
 with local_spark(executors=1, memory="512m") as spark:
     first = pathlib.Path(spark.sparkContext.getConf().get("spark.hopyard.folder"))
     spark.range(3).write.saveAsTable("numbers")
     leaked = [name for name in os.environ if os.environ[name] != before.get(name)]
 active_between = active_spark() is not None
+try:
+    launch(abs, (-1,), spark=spark)
+    stopped = None
+except SparkUnusable as error:
+    stopped = str(error)
 spark = local_spark(executors=1, cores=2, memory="600m", ui=True)
 count = spark.range(4).count()
 with urllib.request.urlopen(spark.sparkContext.uiWebUrl) as page:
@@ -81,6 +87,7 @@ print(json.dumps({
     "folders left": [str(f) for f in (first, second) if f.exists()],
     "leaked": leaked,
     "refused": refused,
+    "stopped": stopped,
 }))
 """
 
@@ -172,6 +179,7 @@ def test_sessions_follow_each_other_and_leave_nothing(tmp_path: Path) -> None:
     assert told["active between"] is False
     assert told["folders left"] == []
     assert set(told["leaked"]) <= {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}  # pyspark's own
+    assert told["stopped"] == "Hopyard cannot use this Spark: its session was stopped. Start another one."
     assert "nonsense" in told["refused"]
     assert "str() failed" not in told["refused"]
     assert list(tmp_path.iterdir()) == []

@@ -35,5 +35,5 @@ def test_data_that_is_not_sparks_is_refused_with_what_to_give(
     with pytest.raises(BadArguments) as caught:
         check_feedable(call, data)
     assert str(caught.value) == (
-        f"the arguments do not fit {call!r}: {name} is not a DataFrame or RDD of Spark; give {instead}."
+        f"wrong arguments for {call}(): {name} is not a DataFrame or RDD of Spark; give {instead}."
     )

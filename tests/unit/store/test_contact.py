@@ -51,7 +51,7 @@ def test_server_that_cannot_be_used_is_named_soon_with_its_port(kind: str, place
     with place() as address:
         began = time.monotonic()
         text = contact(kind, address)
-        assert time.monotonic() - began < PATIENCE + 1
+        assert time.monotonic() - began < PATIENCE + 5  # the clients themselves would take minutes
     assert reason.format(address) in text
 
 

@@ -101,7 +101,7 @@ def test_an_unknown_run_is_told_with_those_that_there_are(project, runs):
         f"there is no run 'digit' in {project.path}. Did you mean 'digits'? "
         "Its runs: application_1_0042/launcher/run.2 (newest), application_1_0042/grid_search/run.1 (search), "
         "application_1_0042/launcher/run.1 (digits), application_9_0001/launcher/run.1 (oldest). "
-        "A run is named by its id, the start or end of its id, its name, its folder, or 'last'."
+        "Give an id, the start or end of an id, a name, a folder, or 'last'; `hopyard runs` lists all runs."
     )
     with pytest.raises(BadArguments, match="7 is no text that names a run"):
         find_run(project, 7)
