@@ -176,6 +176,10 @@ def feed(function: Callable[..., Any], project: Project, data: DataFrame) -> Non
         cluster.train(data)
 
 
+def feed_none(function: Callable[..., Any], project: Project, data: DataFrame) -> None:
+    feed(function, project, data.where("x < 0"))
+
+
 @pytest.fixture(scope="module")
 def _warm(project: Project, df: DataFrame) -> None:
     """Starts Spark's Python workers, which the limits do not count."""
@@ -193,6 +197,7 @@ READ = [
     row("results unasked", NodeFailed, partial(feed, answer_unasked), "1 came", "once for each batch"),
     row("an odd word for uneven", NodeFailed, partial(feed, be_uneven), "'fill'", "'drop'"),
     row("an unknown feed", NodeFailed, partial(feed, ask_for_test_rows), "'test'", '"validation"'),
+    row("no rows at all", BadArguments, partial(feed_none, read_all), "no rows to train on", "filters"),
 ]
 
 
