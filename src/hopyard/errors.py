@@ -518,9 +518,10 @@ class NodeFailed(HopyardError, RuntimeError):
         self.tail = tail
 
     def __str__(self) -> str:
-        # a long message stands at the end of the traceback, too
-        is_told = self.trace and self.message.partition(": ")[2] in self.trace
-        message = self.message.partition("\n")[0] if is_told else self.message
+        first, *more = self.message.split("\n")
+        # a message that fills a screen stands at the end of the traceback, too
+        is_told = len(more) > 5 and self.trace and self.message.partition(": ")[2] in self.trace
+        message = first if is_told else self.message
         text = f"node {self.rank} ({self.role}) on {self.host} failed: {message}"
         if self.trace:
             text += f"\n\nTraceback on the node:\n{self.trace.rstrip()}"

@@ -46,7 +46,7 @@ The error could be from a previous operation. Restart your program to reset.
 def print_and_fail() -> None:
     print("epoch 1")
     print("ValueError: not this one")
-    raise ValueError("row 17\nis broken")
+    raise ValueError("row 17" + "\nis broken" * 6)
 
 
 def test_the_traceback_that_the_error_shows_is_not_repeated() -> None:
@@ -91,5 +91,4 @@ def test_an_error_shows_its_traceback_once() -> None:
         hopyard.launch(print_and_fail, backend="processes")
     assert caught.value.tail == ("epoch 1", "ValueError: not this one")
     assert str(caught.value).count("Traceback (most recent call last)") == 1
-    assert str(caught.value).count("\nis broken") == 1
-    assert caught.value.message == "ValueError: row 17\nis broken"
+    assert str(caught.value).count("\nis broken") == caught.value.message.count("\nis broken") == 6
