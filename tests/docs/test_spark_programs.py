@@ -19,11 +19,20 @@ def with_marks(program: Program):
 
 
 @pytest.fixture
-def shared_spark(spark, monkeypatch):
-    """Makes `local_spark` return the session of all tests, which does not stop at the end of a `with`."""
+def shared_spark(spark, empty_folder, monkeypatch):
+    """Makes `local_spark` return the session of all tests, which does not stop at the end of a `with`.
+
+    Spark's JVM has a working directory of its own, to which relative paths of DataFrames belong.
+    """
     monkeypatch.setattr("hopyard.session.local_spark", lambda **_: spark)
     monkeypatch.setattr(type(spark), "__exit__", lambda *_: None)
     monkeypatch.setattr(type(spark), "stop", lambda _: None)
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
+    files = hadoop.FileSystem.get(spark.sparkContext._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory()
+    files.setWorkingDirectory(hadoop.Path(str(empty_folder)))
+    yield
+    files.setWorkingDirectory(before)
 
 
 def run(block: Block, names: dict[str, object], output: io.StringIO) -> None:
@@ -40,7 +49,7 @@ def run(block: Block, names: dict[str, object], output: io.StringIO) -> None:
     assert not block.error, f"{block.at} does not raise {block.error}:\n{output.getvalue()}"
 
 
-@pytest.mark.usefixtures("shared_spark", "empty_folder")
+@pytest.mark.usefixtures("shared_spark")
 @pytest.mark.parametrize(
     "program",
     [
