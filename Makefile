@@ -31,7 +31,8 @@ setup: .venv/.dev-ready ## Make .venv with all that development needs
 demo: .venv/.demo-ready java ## Train a small model on an embedded Spark and show what is kept of it
 	@$(BIN)/hopyard demo $(ARGS)
 
-# the quick tests take every core; the others share one Spark, one HDFS and one S3 server, so they take turns
+# The quick tests take every core. The others wait for processes more than they compute: two at a time, each with a
+# Spark, an HDFS and an S3 server of its own.
 test: .venv/.dev-ready $(if $(filter unit,$(LANE)),,java) ## Run the tests; LANE=unit runs one lane, ARGS="-k name" goes to pytest
 ifeq ($(LANE),unit)
 	@$(PYTEST) -n logical --dist loadfile -m unit $(ARGS) $(QUICK)
@@ -40,7 +41,7 @@ else ifneq ($(LANE)$(ARGS),)
 else
 	@failed=0; \
 	$(PYTEST) -n logical --dist loadfile $(QUICK) || failed=1; \
-	$(PYTEST) $(OTHER) || failed=1; \
+	$(PYTEST) -n 2 --dist loadfile $(OTHER) || failed=1; \
 	exit $$failed
 endif
 

@@ -58,8 +58,10 @@ def spark_arguments(pytestconfig: pytest.Config) -> dict[str, Any]:
     conf = {
         # These executors are short-lived: compiling less eagerly halves what their start costs.
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # Functions of test modules travel by their name.
-        "spark.executorEnv.PYTHONPATH": str(pytestconfig.rootpath),
+        # Functions of test modules travel by their name; Hopyard is the one that the tests import.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+            [str(pytestconfig.rootpath), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
     }
     return {"executors": 2, "cores": 1, "memory": "512m", "name": "hopyard-tests", "conf": conf}
 

@@ -518,7 +518,11 @@ class NodeFailed(HopyardError, RuntimeError):
         self.tail = tail
 
     def __str__(self) -> str:
-        text = f"node {self.rank} ({self.role}) on {self.host} failed: {self.message}"
+        first, *more = self.message.split("\n")
+        # a message that fills a screen stands at the end of the traceback, too
+        is_told = len(more) > 5 and self.trace and self.message.partition(": ")[2] in self.trace
+        message = first if is_told else self.message
+        text = f"node {self.rank} ({self.role}) on {self.host} failed: {message}"
         if self.trace:
             text += f"\n\nTraceback on the node:\n{self.trace.rstrip()}"
         if self.tail:

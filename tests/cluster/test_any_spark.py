@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import textwrap
-import venv
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,43 +99,3 @@ def test_dynamic_allocation_does_without_barrier(standalone: StandaloneSpark) ->
         "spark.dynamicAllocation.maxExecutors": "3",
     }
     assert_they_met(launched(standalone.url, settings))
-
-
-BARE_DRIVER = """
-    import traceback
-    from pyspark.sql import SparkSession
-    import hopyard
-    from hopyard.errors import HopyardError
-
-    def double(x):
-        return 2 * x
-
-    def tried(call):
-        try:
-            call()
-        except HopyardError as error:
-            print("".join(traceback.format_exception(error)))
-
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    tried(lambda: hopyard.launch(double, (1,)))
-    tried(lambda: hopyard.grid_search(double, {"x": [1, 2]}))
-    spark.stop()
-"""
-
-
-def test_executors_without_the_package_are_told_in_one_sentence(tmp_path: Path) -> None:
-    venv.create(tmp_path / "bare", with_pip=False)
-    driver = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(BARE_DRIVER)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env={**os.environ, "PYSPARK_PYTHON": str(tmp_path / "bare" / "bin" / "python")},
-    )
-    told = re.findall(r"^hopyard.errors.BackendFailed: (.+)$", driver.stdout, re.MULTILINE)
-    assert len(told) == 2, driver.stderr[-3000:]
-    for sentence in told:
-        assert re.search(r"executors' Python \(\S+/bare/bin/python\) has no module '\w+'", sentence)
-        assert "PYSPARK_PYTHON" in sentence
-    assert "Py4J" not in driver.stdout
-    assert "at org.apache.spark" not in driver.stdout

@@ -120,8 +120,20 @@ def row(name: str, error: type[BaseException], do: Callable[..., Any], *says: st
 
 
 FEED = [
-    row("a pandas frame", BadArguments, lambda c, df: c.train(pandas.DataFrame({"x": [1]})), "DataFrame"),
-    row("a list for a DataFrame", BadArguments, lambda c, df: c.train([1, 2]), "list", "give a DataFrame"),
+    row(
+        "a pandas frame",
+        BadArguments,
+        lambda c, df: c.train(pandas.DataFrame({"x": [1]})),
+        "pandas",
+        "spark.createDataFrame(",
+    ),
+    row(
+        "a list for a DataFrame",
+        BadArguments,
+        lambda c, df: c.train([1, 2]),
+        "list",
+        "spark.createDataFrame(",
+    ),
     row("no epochs", BadArguments, lambda c, df: c.train(df, epochs=0), "epochs=0", "at least 1"),
     row("epochs as text", BadArguments, lambda c, df: c.train(df, epochs="3"), "epochs='3'", "at least 1"),
     row("half an epoch", BadArguments, lambda c, df: c.train(df, epochs=1.5), "epochs=1.5", "at least 1"),
@@ -145,7 +157,9 @@ FEED = [
     ),
     row("results without columns", BadArguments, lambda c, df: c.inference(df), "schema", "as in"),
     row("an odd schema", BadArguments, lambda c, df: c.inference(df, "prediction flot"), "flot", "as in"),
-    row("inference on a list", BadArguments, lambda c, df: c.inference([1]), "list", "give a DataFrame"),
+    row(
+        "inference on a list", BadArguments, lambda c, df: c.inference([1]), "list", "spark.createDataFrame("
+    ),
 ]
 
 
@@ -162,6 +176,16 @@ def feed(function: Callable[..., Any], project: Project, data: DataFrame) -> Non
         cluster.train(data)
 
 
+def feed_none(function: Callable[..., Any], project: Project, data: DataFrame) -> None:
+    feed(function, project, data.where("x < 0"))
+
+
+@pytest.fixture(scope="module")
+def _warm(project: Project, df: DataFrame) -> None:
+    """Starts Spark's Python workers, which the limits do not count."""
+    feed(read_all, project, df)
+
+
 READ = [
     row("rows left", NodeFailed, partial(feed, leave_early), "after 5 rows", "feed.terminate()"),
     row("rows never asked for", NodeFailed, partial(feed, never_feed), "after 0 rows", "feed.epochs()"),
@@ -173,9 +197,11 @@ READ = [
     row("results unasked", NodeFailed, partial(feed, answer_unasked), "1 came", "once for each batch"),
     row("an odd word for uneven", NodeFailed, partial(feed, be_uneven), "'fill'", "'drop'"),
     row("an unknown feed", NodeFailed, partial(feed, ask_for_test_rows), "'test'", '"validation"'),
+    row("no rows at all", BadArguments, partial(feed_none, read_all), "no rows to train on", "filters"),
 ]
 
 
+@pytest.mark.usefixtures("_warm")
 @pytest.mark.parametrize("mistake", READ, ids=str)
 def test_a_function_that_misreads_its_feed_is_told_how_to_read_it(
     mistake: Mistake, project: Project, df: DataFrame

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -55,5 +56,13 @@ def test_executors_without_hopyard_are_told_with_what_to_do(
     bare_python = str(Path(sys.base_prefix, "bin", "python3"))
     monkeypatch.setattr(spark.sparkContext, "pythonExec", bare_python)
     monkeypatch.delitem(spark.sparkContext.environment, "PYTHONPATH", raising=False)
-    with pytest.raises(BackendFailed, match=r"no module 'hopyard'. Install there what is installed here"):
-        hopyard.launch(square, {"x": 3})
+    for call in (
+        lambda: hopyard.launch(square, {"x": 3}),
+        lambda: hopyard.grid_search(square, {"x": [1, 2]}),
+    ):
+        with pytest.raises(BackendFailed) as caught:
+            call()
+        assert re.search(
+            rf"executors' Python \({bare_python}\) has no module '\w+'. Let PYSPARK_PYTHON", str(caught.value)
+        )
+        assert caught.value.__cause__ is None  # Java's stack would follow

@@ -95,6 +95,8 @@ def check_pyspark(environ: Mapping[str, str], version: Version = installed_versi
     if not SUPPORTED_SPARK.is_met_by(found):
         return problem("pyspark", f"{found} is not supported: {right}")
     remote = next((name for name in ("SPARK_REMOTE", CONNECT_MODE) if environ.get(name)), None)
+    if environ.get("SPARK_API_MODE", "").lower() == "connect":
+        remote = "SPARK_API_MODE"
     if remote is not None:
         return problem(
             "pyspark", f"{remote} makes sessions use Spark Connect, which Hopyard cannot: unset {remote}"

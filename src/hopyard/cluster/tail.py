@@ -8,13 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 TAIL_LINES = 30
 SEARCHED_LINES = 300  # what is looked through for them
-# What TensorFlow writes, over and over, when the other end of a collective operation is gone.
-_ECHOES = re.compile(
-    r"""StartAbort
+# What TensorFlow writes of itself when it starts, and, over and over, when the other end of a collective operation is gone.
+_CHATTER = re.compile(
+    r"""^I\d{4}\ [\d:.]+\ +\d+\ \S+:\d+\]
+    |^\d{4}-\d\d-\d\d\ [\d:.]+:\ I\ \S+:\d+\]
+    |^To\ enable\ the\ following\ instructions:
+    |^WARNING:\ All\ log\ messages\ before\ absl::InitializeLog
+    |^/job:\w+/replica:\d+/task:\d+$
+    |StartAbort
     |Collective\ ops\ is\ aborted
     |rendezvous\ is\ aborting
     |could\ be\ from\ a\ previous\ operation
+    |^The\ tasks\ have\ crashed\.\ Check\ the\ task\ logs
     |Additional\ GRPC\ error\ information
+    |^:UNKNOWN:Error\ received\ from\ peer
     |\[\[\{\{node\ .*Collective
     |\[type\.googleapis\.com/tensorflow\.DerivedStatus
     """,
@@ -38,7 +45,7 @@ class Tail:
 
 
 def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str, ...]:
-    """Returns the last lines of an output, without a traceback that it ends with and without echoes of the failure.
+    """Returns the last lines of an output, without a traceback that it holds and without TensorFlow's chatter.
 
     Args:
         lines: The output, or enough of its end.
@@ -46,8 +53,8 @@ def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str,
     """
     all_lines = tuple(lines)
     told = tuple(_without(all_lines, (traceback or "").splitlines()))
-    chosen = [line for line in told if not _ECHOES.search(line)]
-    # where there is nothing else, an echo is better than silence
+    chosen = [line for line in told if not _CHATTER.search(line)]
+    # where there is nothing else, chatter is better than silence
     return tuple((chosen or ([] if traceback else told))[-TAIL_LINES:])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.sources import Source, check_feedable, source_of
+from hopyard.feed.sources import FrameSource, Source, check_feedable, source_of
 from hopyard.feed.validation import split
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
@@ -60,6 +60,19 @@ class FeedOrder:
         return max(self.timeout, LEAST_GATHER_SECONDS)
 
 
+def _check_rows(source: Source, account: EpochAccount) -> None:
+    """Refuses a DataFrame without rows: a model that has seen nothing would pass for a trained one.
+
+    Raises:
+        BadArguments: It has none.
+    """
+    is_empty = account.is_whole and not account.rows and not account.dropped
+    if is_empty and isinstance(source, FrameSource):  # programs of TensorFlowOnSpark may feed an empty RDD
+        raise BadArguments(
+            "train", "the DataFrame has no rows to train on; check its filters and validation="
+        )
+
+
 def check_seconds(asked_by: str, seconds: object) -> None:
     """Checks a ``feed_timeout``.
 
@@ -104,7 +117,7 @@ class Feeding:
         A stream goes on when this returns.
 
         Raises:
-            BadArguments: The data is nothing that can be fed, or the number of epochs none.
+            BadArguments: The data is nothing that can be fed, or has no rows, or the number of epochs is none.
             FeedStalled: Rows wait, and no node has consumed any for too long.
             FeedJobFailed: Spark could not compute the rows.
             FeedMiscounted: Rows were lost or came twice.
@@ -189,6 +202,7 @@ class Feeding:
             try:
                 for account in self._epochs(source, held, order, feed=feed, first=len(accounts)):
                     accounts.append(account)
+                    _check_rows(source, account)
             except NodesReplaced as replaced:
                 LOG.warning("epoch %d is fed again from its beginning: %s", len(accounts), replaced)
         return tuple(accounts)

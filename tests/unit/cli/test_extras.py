@@ -92,7 +92,8 @@ def test_a_pyspark_that_is_only_on_the_path_is_found() -> None:
     assert check_pyspark({}, {}.get).verdict is Verdict.OK
 
 
-def test_an_address_of_spark_connect_in_the_environment_is_a_problem() -> None:
-    finding = check_pyspark({"SPARK_REMOTE": "sc://here"}, {"pyspark": "4.3.0"}.get)
+@pytest.mark.parametrize(("name", "value"), [("SPARK_REMOTE", "sc://here"), ("SPARK_API_MODE", "connect")])
+def test_an_environment_that_asks_for_spark_connect_is_a_problem(name: str, value: str) -> None:
+    finding = check_pyspark({name: value}, {"pyspark": "4.3.0"}.get)
     assert finding.verdict is Verdict.PROBLEM
-    assert "unset SPARK_REMOTE" in finding.text
+    assert f"unset {name}" in finding.text

@@ -15,12 +15,38 @@ Traceback (most recent call last):
 ValueError: row 17 is
 broken
 """
+# What nodes of a MultiWorkerMirroredStrategy of TensorFlow 2.21 wrote around their last steps, when another one had left
+# (ABANDONED), and when another one was killed (CUT_OFF).
+ABANDONED = """\
+WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
+I0000 00:00:1795016790.602359    4241 cpu_feature_guard.cc:227] This TensorFlow binary is optimized to use available CPU
+To enable the following instructions: AVX2 FMA, in other operations, rebuild TensorFlow with the appropriate compiler flags.
+I0000 00:00:1795016791.051383    2017 coordination_service.cc:505] Example stragglers:
+/job:worker/replica:0/task:0
+epoch 1 done
+step 9 2.0
+E0000 00:00:1795016802.732211   31819 base_collective_executor.cc:252] BaseCollectiveExecutor::StartAbort UNAVAILABLE: Error reported
+/job:worker/replica:0/task:0
+The tasks have crashed. Check the task logs for an earlier error, or scheduler events (e.g. preemption, eviction)
+E0000 00:00:1795016802.732290   31819 ring_alg.cc:291] Aborting RingReduce with UNAVAILABLE: Collective ops is aborted by: Error
+The error could be from a previous operation. Restart your program to reset. [type.googleapis.com/tensorflow.DerivedStatus='']
+W0000 00:00:1795016802.732502   31929 local_rendezvous.cc:412] Local rendezvous is aborting with status: UNAVAILABLE: Collective
+\t [[{{node CollectiveReduceV2}}]] [type.googleapis.com/tensorflow.DerivedStatus='']
+"""
+CUT_OFF = """\
+epoch 1 done
+step 9 2.0
+E0000 00:00:1795016812.856861     812 base_collective_executor.cc:252] BaseCollectiveExecutor::StartAbort UNAVAILABLE: recvmsg:Connection
+Additional GRPC error information from remote target /job:chief/replica:0/task:0 while calling /tensorflow.WorkerService/CompleteInstance:
+:UNKNOWN:Error received from peer  {grpc_message:"recvmsg:Connection reset by peer", grpc_status:14}
+The error could be from a previous operation. Restart your program to reset.
+"""
 
 
 def print_and_fail() -> None:
     print("epoch 1")
     print("ValueError: not this one")
-    raise ValueError("row 17\nis broken")
+    raise ValueError("row 17" + "\nis broken" * 6)
 
 
 def test_the_traceback_that_the_error_shows_is_not_repeated() -> None:
@@ -40,6 +66,21 @@ def test_a_traceback_of_which_the_beginning_is_forgotten_is_not_repeated() -> No
     assert tail.last(long) == ("bye",)
 
 
+@pytest.mark.parametrize("output", [ABANDONED, CUT_OFF], ids=["abandoned", "cut off"])
+def test_what_tensorflow_repeats_when_a_collective_operation_ends_is_left_out(output: str) -> None:
+    assert last_lines(output.splitlines()) == ("epoch 1 done", "step 9 2.0")
+
+
+def test_warnings_of_tensorflow_stay() -> None:
+    line = "W0000 00:00:1795016775.960946   31205 preemption_notifier.cc:90] SIGTERM caught"
+    assert last_lines([line]) == (line,)
+
+
+def test_a_node_that_wrote_nothing_else_shows_what_there_is() -> None:
+    lines = ABANDONED.splitlines()[:5]
+    assert last_lines(lines) == tuple(lines)
+
+
 def test_only_so_many_lines_are_shown() -> None:
     lines = [f"line {number}" for number in range(100)]
     assert last_lines(lines) == tuple(lines[-TAIL_LINES:])
@@ -50,3 +91,4 @@ def test_an_error_shows_its_traceback_once() -> None:
         hopyard.launch(print_and_fail, backend="processes")
     assert caught.value.tail == ("epoch 1", "ValueError: not this one")
     assert str(caught.value).count("Traceback (most recent call last)") == 1
+    assert str(caught.value).count("\nis broken") == caught.value.message.count("\nis broken") == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from hops.paths import inside, place
@@ -31,7 +32,8 @@ def copy_from_project(
 ) -> str:
     """Copies a file or folder of the project into a local folder, under its own name; returns its path there.
 
-    What an earlier call has copied is returned as it is if all files have their size, and copied again otherwise.
+    What an earlier call has copied is returned as it is if all files have their size and are younger than those of
+    the project, and copied again otherwise.
 
     Raises:
         AlreadyExists: The local folder has another folder of that name, with files that the project does not have.
@@ -41,27 +43,47 @@ def copy_from_project(
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (source.relative.rpartition("/")[2] or source.project.name)
     if not overwrite and target.exists():
-        wanted, there = _sizes_in_project(source), _sizes(target)
-        if wanted == there:
+        wanted, there = _files_in_project(source), _files(target)
+        if wanted.keys() == there.keys() and all(there[path].is_copy_of(wanted[path]) for path in wanted):
             return str(target)
         if not there.keys() <= wanted.keys():
             raise AlreadyExists(str(target))
     return str(source.project.copy_out(source.relative, target, overwrite=True))
 
 
-def _sizes_in_project(source: Place) -> dict[str, int]:
-    """Returns the size of each file, by its path in the folder; a file alone has none."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Size and time of change of a file."""
+
+    size: int
+    modified: float
+
+    def is_copy_of(self, other: _File) -> bool:
+        """Tells whether this one was written after the other, as its copy would be."""
+        return self.size == other.size and self.modified > other.modified
+
+
+def _files_in_project(source: Place) -> dict[str, _File]:
+    """Returns each file by its path in the folder; a file alone has none."""
     project, entry = source.project, source.project.info(source.relative)
     if not entry.is_dir:
-        return {"": entry.size}
+        return {"": _File(entry.size, entry.modified)}
     prefix = f"{source.relative}/" if source.relative else ""
     return {
-        each.path.removeprefix(prefix): each.size for each in project.walk(source.relative) if not each.is_dir
+        each.path.removeprefix(prefix): _File(each.size, each.modified)
+        for each in project.walk(source.relative)
+        if not each.is_dir
     }
 
 
-def _sizes(target: Path) -> dict[str, int]:
+def _files(target: Path) -> dict[str, _File]:
     if not target.is_dir():
-        return {"": target.stat().st_size}
-    files = (path for path in target.rglob("*") if not path.is_dir())
-    return {path.relative_to(target).as_posix(): path.lstat().st_size for path in files}
+        return {"": _local(target)}
+    return {
+        path.relative_to(target).as_posix(): _local(path) for path in target.rglob("*") if not path.is_dir()
+    }
+
+
+def _local(path: Path) -> _File:
+    found = path.lstat()
+    return _File(found.st_size, found.st_mtime)

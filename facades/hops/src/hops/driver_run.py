@@ -54,7 +54,11 @@ def begin(
     run = DriverRun(label, application=None if context is None else str(context.applicationId))
     with versioned(label.resources) as resources:
         folder = run.begin()
-        resources.copy_to(folder)
+        try:
+            resources.copy_to(folder)
+        except BaseException:
+            run.end(None)
+            raise
     return folder
 
 
