@@ -18,7 +18,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-LANES = {"tensorflow": ("keras", "tensorflow"), "torch": ("torch",)}
+LANES = {
+    "tensorflow": ("keras", "tensorflow"),
+    "torch": ("torch",),
+    "hdfs": ("hopyard.testing.mini_hdfs",),
+    "s3": ("hopyard.testing.s3_server",),
+}
 MARK = re.compile(r"<!-- (continues|prints|raises|not run)(?:: (.+?))? -->")
 FENCE = re.compile(r"```(\w*)")
 
@@ -70,9 +75,10 @@ class Program:
     @property
     def lanes(self) -> list[str]:
         """The lanes of tests that it belongs to."""
-        imported = set(re.findall(r"^ *(?:import|from) (\w+)", self.text, re.MULTILINE))
-        frameworks = [lane for lane, names in LANES.items() if imported.intersection(names)]
-        return [*frameworks, *(["spark"] if self.uses_spark else [])]
+        modules = set(re.findall(r"^ *(?:import|from) ([\w.]+)", self.text, re.MULTILINE))
+        imported = modules | {module.partition(".")[0] for module in modules}
+        needed = [lane for lane, names in LANES.items() if imported.intersection(names)]
+        return [*needed, *(["spark"] if self.uses_spark else [])]
 
     @property
     def error(self) -> str:

@@ -30,7 +30,13 @@ def with_marks(program: Program):
 def test_program_of_a_page_runs_as_pasted(program, empty_folder):
     file = empty_folder / "program.py"
     file.write_text(program.text)
-    ended = subprocess.run([sys.executable, file.name], capture_output=True, text=True, timeout=SECONDS)
+    ended = subprocess.run(
+        [sys.executable, file.name],
+        input="\n",  # for a program that waits until Enter is pressed
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
     output = ended.stdout + ended.stderr
     assert bool(ended.returncode) == bool(program.error), (
         f"{program.at} ended with {ended.returncode}:\n{output}"
