@@ -63,7 +63,7 @@ Name = Annotated[
     typer.Option(metavar="NAME", help="A name for the study.", show_default="that of the function"),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the newest study of this name: what has ended stays.")
+    bool, typer.Option("--resume", help="Go on with the study of this name; ended trials stay.")
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Makes the choice of parameters repeatable.")]
 Timeout = Annotated[
