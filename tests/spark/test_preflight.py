@@ -18,6 +18,7 @@ from hopyard.cluster.preflight import Demand, Room, slots_at_once, uses_barrier
 from hopyard.cluster.profiles import profile_for
 from hopyard.cluster.spark_action import active_tasks
 from hopyard.errors import NotEnoughSlots
+from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -107,11 +108,12 @@ def test_a_plan_does_not_complain_of_its_own_tasks(
     context.setJobGroup("own", "tasks of the plan")
     try:
         with busy_slot(context, tmp_path / "go on"):
-            assert active_tasks(context, "own") == 1
+            # Spark tells of stages a little later than of executors
+            wait_until(lambda: active_tasks(context, "own") == 1, "the stage has a task", 30)
             assert told(context, caplog, own_tasks=1) == []
     finally:
         context._jsc.clearJobGroup()
-    assert active_tasks(context, "own") == 0
+    wait_until(lambda: active_tasks(context, "own") == 0, "the task is over", 30)
 
 
 def test_free_slots_are_no_news(context: SparkContext, caplog: pytest.LogCaptureFixture) -> None:
