@@ -12,6 +12,8 @@ LOCAL = "file"
 
 # Not urllib: a path in a store may contain '?', '#' and '%', and none of them means anything there.
 _URL = re.compile(r"(?P<protocol>[a-zA-Z][a-zA-Z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>.*)", re.DOTALL)
+# As Hadoop writes them: hdfs:/path is on its default server, file:/path is local.
+_ONE_SLASH = re.compile(r"(?P<protocol>[a-zA-Z][a-zA-Z0-9+.-]+):(?P<path>/.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Location:
             raise InvalidName(str(text), f"it is of type {type(text).__name__}; give a path or URL as text")
         match = _URL.fullmatch(text)
         if match is None:
-            return cls._local(text)
+            return cls._without_host(text)
         protocol = match["protocol"].lower()
         if protocol in {LOCAL, "local"}:
             if match["authority"]:
@@ -49,6 +51,17 @@ class Location:
         if any(part in {"", ".", ".."} for part in path.split("/")[1:]):
             raise InvalidName(text, "the path of a URL has no empty parts, no '.' and no '..'")
         return cls(protocol=protocol, authority=match["authority"], path=path)
+
+    @classmethod
+    def _without_host(cls, text: str) -> Location:
+        match = _ONE_SLASH.fullmatch(text)
+        if match is None:
+            return cls._local(text)
+        if match["protocol"].lower() == LOCAL:
+            return cls._local(match["path"])
+        raise InvalidName(
+            text, f"a URL has two slashes and a host; write {match['protocol']}://host{match['path']}"
+        )
 
     @classmethod
     def _local(cls, text: str) -> Location:

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.unit
         ("HDFS://cluster/a?b#c%20d", "hdfs", "cluster", "/a?b#c%20d"),
         ("s3://bucket/some/prefix", "s3", "bucket", "/some/prefix"),
         ("file:///data/yard", "file", "", "/data/yard"),
+        ("file:/data/yard", "file", "", "/data/yard"),
         ("/data/yard/", "file", "", "/data/yard"),
         ("/", "file", "", ""),
     ],
@@ -37,7 +38,16 @@ def test_relative_path_and_home_are_made_absolute(monkeypatch: pytest.MonkeyPatc
     assert str(Location.parse("~/yard")) == str(tmp_path / "home" / "yard")
 
 
-@pytest.mark.parametrize("text", ["", "file://host/path", "hdfs://host/a/../b", "s3://bucket//a", "a\0b"])
+@pytest.mark.parametrize(
+    "text", ["", "file://host/path", "hdfs://host/a/../b", "s3://bucket//a", "a\0b", "hdfs:/user/me"]
+)
 def test_text_that_names_no_place_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         Location.parse(text)
+
+
+def test_a_url_with_one_slash_is_no_folder_of_that_name() -> None:
+    with pytest.raises(
+        InvalidName, match=r"'dbfs:/a/b' is not a valid name or path: .*; write dbfs://host/a/b\."
+    ):
+        Location.parse("dbfs:/a/b")
