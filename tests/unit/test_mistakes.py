@@ -211,6 +211,7 @@ SEARCH = [
             ("'asha'", "one metric"),
         ),
         ("an unknown direction", lambda: search(direction="up"), ("direction='up'", "'max' or 'min'")),
+        ("a loss without direction", lambda: search(metric="val_loss"), ("'val_loss'", "direction='min'")),
         ("a number for the metric", lambda: search(metric=5), ("metric=5", "Give a name")),
         (
             "a direction too few",
@@ -327,7 +328,7 @@ RESUMED: list[tuple[str, dict[str, Any], type[Exception], tuple[str, ...]]] = [
     ("a name that is taken", {}, StudyExists, ("'digits'", "resume=True")),
     ("another space", {"space": {"lr": [7]}, "resume": True}, InvalidSearch, ("0.1", "Give the space")),
     ("another direction", {"direction": "min", "resume": True}, InvalidSearch, ("min", "Give the direction")),
-    ("another metric", {"metric": "loss", "resume": True}, InvalidSearch, ("loss", "Give the metric")),
+    ("another metric", {"metric": "auc", "resume": True}, InvalidSearch, ("auc", "Give the metric")),
 ]
 
 

@@ -64,7 +64,7 @@ def search(
     project = settings.open_project()
     project.mkdir(project.layout.logs)  # a project that cannot be written to is told before Spark starts
     options: SearchOptions = {
-        "direction": one_or_all(direction) or "max",
+        "direction": one_or_all(direction) or None,
         "metric": one_or_all(metric),
         "parallel": parallel,
         "pruner": pruner,

@@ -25,6 +25,9 @@ class FedSource(EpochSource, Protocol):
     def epoch_batch(self, rows: int) -> Rows:
         """Returns the next batch: none after the last one of an epoch, then the first one of the next."""
 
+    def check_new_dataset(self, asked_by: str) -> None:
+        """Refuses a dataset that would get the rows that another one lacks."""
+
 
 def are_alike(one: Rows, other: Rows) -> bool:
     """Tells whether rows can be put together."""

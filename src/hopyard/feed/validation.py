@@ -50,9 +50,10 @@ def _by_column(data: Any, name: str) -> tuple[object, object]:
     if not isinstance(data, DataFrame):
         raise BadArguments("train", f"validation={name!r} names a column, but only a DataFrame has columns")
     kind = _kind(data, name)
-    if kind not in ("boolean", "tinyint", "smallint", "int", "bigint"):
-        raise BadArguments("train", f"the column {name!r} is {kind}; give one of booleans, or of 0 and 1")
-    tells = f.coalesce(f.col(f"`{name}`").cast("boolean"), f.lit(False))
+    if kind != "boolean":
+        remedy = f"give a column of booleans, such as df[{name!r}] == 1"
+        raise BadArguments("train", f"validation={name!r} is a column of {kind}; {remedy}")
+    tells = f.coalesce(f.col(f"`{name}`"), f.lit(False))
     return data.filter(~tells).drop(name), data.filter(tells).drop(name)
 
 

@@ -37,6 +37,7 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, lab
     if not isinstance(source, FedSource):
         layout = _Layout.of(_first(next(source.epoch_batches(batch_size), NO_ROWS)), selection, label)
         return _dataset(layout, lambda: _stored_parts(source, batch_size, layout))
+    source.check_new_dataset(ASKED_BY)
     first = _first(source.epoch_batch(batch_size))
     layout = _Layout.of(first, selection, label)
     batches = _Batches(source, batch_size, first)

@@ -34,7 +34,7 @@ def search(
     sampler_options: Mapping[str, Any] | None = None,
     trials: int | None = None,
     metric: str | Sequence[str] | None = None,
-    direction: str | Sequence[str] = "max",
+    direction: str | Sequence[str] | None = None,
     parallel: int | None = None,
     pruner: str | BasePruner | None = None,
     seed: int | None = None,
@@ -72,7 +72,8 @@ def search(
         sampler_options: Settings of the sampler.
         trials: How many trials to run; needed unless the sampler knows (a grid does) or there is a ``timeout``.
         metric: Which value counts, if the function returns a mapping; several names for several objectives.
-        direction: ``"max"`` or ``"min"``; one for each of several metrics.
+        direction: ``"max"`` (the default) or ``"min"``; one for each of several metrics. A metric with a name such as
+            ``loss`` needs it.
         parallel: How many trials run at the same time; as many as there are slots if not given.
         pruner: What stops trials early that will not be among the best: ``"median"``, ``"asha"``, ``"hyperband"``,
             ``"patience"``, or a pruner of Optuna.
@@ -119,7 +120,7 @@ def grid_search(  # noqa: D417  those that all share are described in `search`
     space: Mapping[str, object],
     *,
     metric: str | Sequence[str] | None = None,
-    direction: str | Sequence[str] = "max",
+    direction: str | Sequence[str] | None = None,
     parallel: int | None = None,
     pruner: str | BasePruner | None = None,
     seed: int | None = None,
@@ -162,7 +163,7 @@ def random_search(  # noqa: D417  those that all share are described in `search`
     trials: int = 10,
     *,
     metric: str | Sequence[str] | None = None,
-    direction: str | Sequence[str] = "max",
+    direction: str | Sequence[str] | None = None,
     parallel: int | None = None,
     pruner: str | BasePruner | None = None,
     seed: int | None = None,
@@ -209,7 +210,7 @@ def differential_evolution(  # noqa: D417  those that all share are described in
     strategy: str = "best1bin",
     synchronous: bool = False,
     metric: str | Sequence[str] | None = None,
-    direction: str | Sequence[str] = "max",
+    direction: str | Sequence[str] | None = None,
     parallel: int | None = None,
     pruner: str | BasePruner | None = None,
     seed: int | None = None,
@@ -264,7 +265,7 @@ def ablation(  # noqa: D417  those that all share are described in `search`
     components: Mapping[str, Sequence[str]],
     *,
     metric: str | Sequence[str] | None = None,
-    direction: str | Sequence[str] = "max",
+    direction: str | Sequence[str] | None = None,
     parallel: int | None = None,
     pruner: str | BasePruner | None = None,
     seed: int | None = None,

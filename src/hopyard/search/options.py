@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 0.1
 LEAST_LEASE_SECONDS = 1.0
+_LOSS = re.compile(r"loss|error|perplexity|(^|_)r?m[sa]e(_|$)", re.IGNORECASE)
 LARGEST_SEED = 2**32 - 1  # of numpy's generators, which the samplers use
 
 
@@ -31,7 +33,7 @@ class SearchOptions(TypedDict, total=False):
     """The keyword arguments that all searches share, all of them optional; `hopyard.search` says what they mean."""
 
     metric: str | Sequence[str] | None
-    direction: str | Sequence[str]
+    direction: str | Sequence[str] | None
     parallel: int | None
     pruner: str | BasePruner | None
     seed: int | None
@@ -141,12 +143,13 @@ def direction_of(value: object) -> Direction:
 
 
 def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
-    metric, direction = options.get("metric"), options.get("direction", "max")
+    metric, given = options.get("metric"), options.get("direction")
     if not _is_metric(metric):
         raise InvalidSearch(
             f"metric={metric!r} is not valid", "Give a name, such as 'accuracy', or a list of names"
         )
     names = (metric or DEFAULT_METRIC,) if metric is None or isinstance(metric, str) else tuple(metric)
+    direction = _usual_direction(names) if given is None else given
     is_one = isinstance(direction, str) or not isinstance(direction, Sequence)
     directions = (direction,) * len(names) if is_one else tuple(direction)
     if not names or len(set(names)) < len(names):
@@ -157,6 +160,21 @@ def _objectives(options: SearchOptions) -> tuple[tuple[str, ...], tuple[Directio
             "Give a direction for each metric",
         )
     return names, tuple(map(direction_of, directions))
+
+
+def _usual_direction(names: Sequence[str]) -> str:
+    """Returns the direction of a search that was given none.
+
+    Raises:
+        InvalidSearch: A metric is one of which small values are better, as a rule.
+    """
+    for name in names:
+        if _LOSS.search(name):
+            raise InvalidSearch(
+                f"metric={name!r} has no direction",
+                "Give direction='min', or 'max' if large values are better",
+            )
+    return "max"
 
 
 def _is_metric(metric: object) -> bool:

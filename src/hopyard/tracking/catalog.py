@@ -18,6 +18,7 @@ from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number
 
 LAST = "last"
+_CUT = "…"  # what tables put before the end of a long id
 
 # A remote store takes milliseconds for each small read and serves many at a time.
 _THREADS = 16
@@ -76,6 +77,7 @@ def find_run(project: Project, text: str) -> RunReader:
     """
     if not isinstance(text, str):
         raise BadArguments("load_run", f"{text!r} is no text that names a run")
+    text = text.removeprefix(_CUT)
     run_id = _as_id(_without_folder(project, text))
     if run_id is not None and _is_there(project, run_id):
         return RunReader(project, run_id)

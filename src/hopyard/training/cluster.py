@@ -210,8 +210,12 @@ class Cluster(Feedable):
                 self._join(timeout, began, attempt)
             except StillRunning:
                 raise
-            except BaseException:
+            except BaseException as error:
                 self.stop(INTERRUPTED)
+                if isinstance(error, KeyboardInterrupt):
+                    error.add_note(
+                        f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
+                    )
                 raise
         self._is_told = True
         if self._error is not None:

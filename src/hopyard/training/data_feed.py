@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
-from hopyard.errors import NoMoreEpochs
+from hopyard.errors import BadArguments, NoMoreEpochs
 from hopyard.feed.row_feed import RowFeed
 from hopyard.feed.rows import Rows
 from hopyard.feed.stored_rows import StoredRows
 from hopyard.training.datasets import Datasets
+
+_LEFT_EARLY = "this loop reads only the rest of epoch {epoch}, since an earlier loop took rows of it. Read each epoch in one loop."
+_TWO_LOOPS = (
+    "two loops read this feed at the same time, so that each gets rows that the other lacks; use one loop, whose batches "
+    "have all columns"
+)
+_SECOND_DATASET = (
+    "another dataset or loop has rows of this epoch already, so that each would get rows that the other lacks; make one "
+    "dataset, and use it for all epochs"
+)
 
 
 class DataFeed(RowFeed, Datasets):
@@ -19,19 +30,36 @@ class DataFeed(RowFeed, Datasets):
     and a loop over the feed itself go on through all epochs.
     """
 
+    _loop: object = None  # the one over a dataset that began last
+
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of the next epoch, or the rest of the one under way.
 
         Raises:
             NoMoreEpochs: All epochs have been read, and nothing more will come.
+            BadArguments: Another loop has begun meanwhile.
         """
+        loop = self._loop = object()
         is_resumed = self.is_within_epoch
         batch = self.epoch_batch(rows)
         if is_resumed and not len(batch):  # an earlier loop had read all rows, but did not see the end
             batch = self.epoch_batch(rows)
+        elif is_resumed:
+            warnings.warn(_LEFT_EARLY.format(epoch=self.epochs_read + 1), stacklevel=2)
         while len(batch):
             yield batch
+            if self._loop is not loop:
+                raise BadArguments("feed", _TWO_LOOPS)
             batch = self.epoch_batch(rows)
+
+    def check_new_dataset(self, asked_by: str) -> None:
+        """Refuses a dataset that would get the rows that another one lacks.
+
+        Raises:
+            BadArguments: Rows of the epoch have been read.
+        """
+        if self.is_within_epoch:
+            raise BadArguments(asked_by, _SECOND_DATASET)
 
     def epochs(self) -> Iterator[Epoch]:
         """Yields each epoch that is fed, until the feed ends; what a loop leaves of one is passed over."""
@@ -73,6 +101,14 @@ class Epoch(Datasets):
     def epoch_batch(self, rows: int) -> Rows:
         """Returns its next rows; none after the last."""
         return self._feed.epoch_batch(rows)
+
+    def check_new_dataset(self, asked_by: str) -> None:
+        """Refuses a second dataset, which would get the rows that the first one lacks.
+
+        Raises:
+            BadArguments: Rows of the epoch have been read.
+        """
+        self._feed.check_new_dataset(asked_by)
 
     def __repr__(self) -> str:
         return f"Epoch({self.number})"

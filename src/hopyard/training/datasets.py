@@ -44,6 +44,7 @@ class Datasets(ABC):
             NoMoreEpochs: In the loop: all epochs have been read.
         """
         _check_size("as_numpy", "rows", rows)
+        _check_columns("as_numpy", columns)
         return NumpyBatches(self, rows, columns, fill_nulls)
 
     def as_tf_dataset(
@@ -81,6 +82,9 @@ class Datasets(ABC):
             UnknownColumns: Something is wanted of a column that is not there.
         """
         _check_size("as_tf_dataset", "batch_size", batch_size)
+        _check_columns("as_tf_dataset", columns)
+        if label is not None and not isinstance(label, str):
+            raise BadArguments("as_tf_dataset", f"label={label!r} is not valid; give the name of one column")
         try:
             from hopyard.frameworks.tensorflow_data import feed_dataset
         except ModuleNotFoundError as error:
@@ -120,6 +124,7 @@ class Datasets(ABC):
             NoMoreEpochs: In the loop: all epochs have been read.
         """
         _check_size("as_torch_dataset", "batch_size", batch_size)
+        _check_columns("as_torch_dataset", columns)
         try:
             from hopyard.frameworks.torch_data import FeedDataset
         except ModuleNotFoundError as error:
@@ -153,6 +158,12 @@ class NumpyBatches:
 def _check_size(asked_by: str, name: str, rows: int) -> None:
     if type(rows) is not int or rows < 1:
         raise BadArguments(asked_by, f"{name}={rows!r} is not valid; give a whole number of at least 1")
+
+
+def _check_columns(asked_by: str, columns: object) -> None:
+    is_list = isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns)
+    if isinstance(columns, str) or not (columns is None or is_list):
+        raise BadArguments(asked_by, f"columns={columns!r} is not valid; give a list of names")
 
 
 def _selection(

@@ -214,7 +214,7 @@ class TrainSpec:
 def _check_names(options: RunOptions) -> None:
     known = RunOptions.__optional_keys__
     for name in options.keys() - known:
-        alike = difflib.get_close_matches(name, known, n=1)
+        alike = difflib.get_close_matches(name, [*known, "nodes", "args"], n=1)
         remedy = f"use {alike[0]!r}" if alike else "see help(hopyard.launch)"
         raise BadArguments("launch", f"there is no option {name!r}; {remedy}")
 

@@ -77,7 +77,9 @@ def test_a_grid_ends_with_the_best_trial_and_the_commands_that_lead_on(
 
 
 def test_several_metrics_have_several_best_trials(search: Command) -> None:
-    result = search("train", "--sampler", "grid", "--metric", "score", "--metric", "error")
+    result = search(
+        "train", "--sampler", "grid", "--metric", "score", "--metric", "error", "--direction", "max"
+    )
     best = [line for line in result.stdout.splitlines() if line.startswith("Best: ")]
     assert best == [
         "Best: trial 0, score=11 error=-1  (x=1 y=10)",

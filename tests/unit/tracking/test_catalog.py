@@ -94,6 +94,10 @@ def test_a_run_is_found_by_its_folder(project, runs):
         find_run(project, "/etc")
 
 
+def test_an_id_that_a_table_has_cut_is_found(project, runs):
+    assert str(find_run(project, "…_0042/launcher/run.2").id) == "application_1_0042/launcher/run.2"
+
+
 def test_an_unknown_run_is_told_with_those_that_there_are(project, runs):
     with pytest.raises(RunNotFound) as caught:
         find_run(project, "digit")

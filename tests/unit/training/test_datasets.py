@@ -86,8 +86,24 @@ def test_an_epoch_is_read_once() -> None:
 def test_a_loop_goes_on_where_one_was_left_within_an_epoch() -> None:
     batches = fed(range(4), range(10, 12)).as_numpy(2)
     assert next(iter(batches))["x"].tolist() == [0, 1]
-    assert numbers(batches) == [[2, 3]]
+    with pytest.warns(UserWarning, match="reads only the rest of epoch 1"):
+        assert numbers(batches) == [[2, 3]]
     assert numbers(batches) == [[10, 11]]
+
+
+def test_two_loops_at_a_time_are_refused() -> None:
+    feed = fed(range(6))
+    with pytest.warns(UserWarning, match="rest of epoch 1"), pytest.raises(BadArguments, match="two loops"):
+        list(zip(feed.as_numpy(2), feed.as_numpy(2), strict=False))
+
+
+def test_names_of_columns_that_are_none_are_refused() -> None:
+    feed = fed(range(6))
+    for call, columns in [("as_numpy", "x"), ("as_tf_dataset", [1]), ("as_torch_dataset", 3)]:
+        with pytest.raises(BadArguments, match=rf"for {call}\(\): columns=.* give a list of names"):
+            getattr(feed, call)(2, columns=columns)
+    with pytest.raises(BadArguments, match="label=\\['y'\\] is not valid; give the name of one column"):
+        feed.as_tf_dataset(2, label=["y"])
 
 
 def test_a_loop_that_was_left_after_the_last_row_is_not_followed_by_an_empty_one() -> None:

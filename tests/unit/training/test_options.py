@@ -104,6 +104,7 @@ WRONG: list[tuple[dict[str, Any], type[HopyardError], str]] = [
     ({"gpu_fraction": 1.5}, InvalidDevices, "gpu_fraction=1.5"),
     ({"gpus_per_node": 2, "gpu_fraction": 0.5}, InvalidDevices, "leave gpus_per_node=2 out"),
     ({"max_restart": 3}, BadArguments, "there is no option 'max_restart'; use 'max_restarts'"),
+    ({"num_nodes": 2}, BadArguments, "there is no option 'num_nodes'; use 'nodes'"),
     ({"xyzzy": 3}, BadArguments, "there is no option 'xyzzy'"),
 ]
 
