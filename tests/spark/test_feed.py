@@ -147,8 +147,7 @@ def test_an_epoch_without_a_whole_batch_for_each_node_is_an_error(spark: SparkSe
         pytest.raises(NodeFailed, match=r"NoWholeBatch: node \d got \d+ rows.*df\.repartition"),
         Cluster(batches_of_epochs, nodes=2, feed=True) as cluster,
     ):
-        cluster.train(spark.range(0, 20, 1, 1))
-        cluster.wait()
+        cluster.train(spark.range(0, 20, 1, 1), epochs=2)
 
 
 def test_objects_of_an_rdd_reach_the_nodes_once(spark: SparkSession) -> None:
