@@ -947,7 +947,25 @@ class NothingToRepeat(HopyardError, RuntimeError):
         nodes = ("node " if len(self.ranks) == 1 else "nodes ") + ", ".join(map(str, self.ranks))
         return (
             f"no row was fed to {nodes}, so there is nothing to repeat while the others finish theirs "
-            "(uneven='pad'). Feed more rows, use fewer nodes, or choose uneven='drop'."
+            "(uneven='pad'). Feed more rows, spread them over more partitions (df.repartition), or use fewer nodes."
+        )
+
+
+class NoWholeBatch(HopyardError, RuntimeError):
+    """Nodes got less than a batch, so that no node can take one in step with the others."""
+
+    def __init__(self, ranks: tuple[int, ...], rows: tuple[int, ...]) -> None:
+        super().__init__(ranks, rows)
+        self.ranks = ranks
+        self.rows = rows
+
+    def __str__(self) -> str:
+        who = ", ".join(
+            f"node {rank} got {rows} rows" for rank, rows in zip(self.ranks, self.rows, strict=True)
+        )
+        return (
+            f"{who}: less than one batch, so that no node can take a batch in step with the others (uneven=). "
+            "Use smaller batches, spread the rows over more partitions (df.repartition), or use fewer nodes."
         )
 
 

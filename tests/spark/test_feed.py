@@ -127,6 +127,29 @@ def test_nodes_in_step_get_the_same_number_of_batches_and_rows_come_in_another_o
     assert set(first) | set(second) <= set(range(5_000))
 
 
+def batches_of_epochs(ctx: NodeContext) -> list[int]:
+    """Returns the number of batches in each epoch."""
+    rows = ctx.feed(uneven="drop").as_numpy(32)
+    return [sum(1 for _ in rows) for _ in range(2)]
+
+
+def test_a_partition_of_a_few_rows_is_spread_evenly_over_nodes_in_step(spark: SparkSession) -> None:
+    with Cluster(batches_of_epochs, nodes=2, feed=True) as cluster:
+        accounts = cluster.train(spark.range(0, 3001, 1, 1), epochs=2)
+        first, second = cluster.shutdown().values
+    assert first == second
+    assert min(first) >= 40
+    assert [(account.rows, account.is_whole) for account in accounts] == [(3001, True)] * 2
+
+
+def test_an_epoch_without_a_whole_batch_for_each_node_is_an_error(spark: SparkSession) -> None:
+    with (
+        pytest.raises(NodeFailed, match=r"NoWholeBatch: node \d got \d+ rows.*df\.repartition"),
+        Cluster(batches_of_epochs, nodes=2, feed=True) as cluster,
+    ):
+        cluster.train(spark.range(0, 20, 1, 1), epochs=2)
+
+
 def test_objects_of_an_rdd_reach_the_nodes_once(spark: SparkSession) -> None:
     with Cluster(sum_ids, nodes=2, feed=True) as cluster:
         cluster.train(spark.sparkContext.parallelize(range(ROWS), 3))

@@ -22,6 +22,7 @@ class FeedState:
         is_stopped: Whether the node wants nothing more.
         has_failed: Whether that is because its function raised something.
         asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
+        replayed: Of which feed it has read kept epochs again, how many, and how many rows each of them has.
     """
 
     received: int = 0
@@ -30,6 +31,7 @@ class FeedState:
     is_stopped: bool = False
     has_failed: bool = False
     asking: tuple[int, ...] = ()
+    replayed: tuple[int, int, int] = (-1, 0, 0)
 
     def to_note(self) -> str:
         """Returns the text of the note."""
@@ -42,4 +44,4 @@ class FeedState:
         if text is None:
             return cls()
         fields = json.loads(text)
-        return cls(**{**fields, "asking": tuple(fields["asking"])})
+        return cls(**{**fields, "asking": tuple(fields["asking"]), "replayed": tuple(fields["replayed"])})

@@ -13,7 +13,7 @@ from hopyard.errors import Superseded
 from hopyard.feed.handover import shelved
 from hopyard.feed.ledger import Share
 from hopyard.feed.level import Taken
-from hopyard.feed.link import Link
+from hopyard.feed.link import WINDOW_PIECES, Link
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode, ask_node
@@ -23,6 +23,8 @@ from hopyard.feed.shelves import Shelves
 
 RELUCTANCE_SECONDS = 0.05
 JOIN_SECONDS = 5.0
+EVEN_BYTES = 8 << 20
+LEAD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class FeedPlan:
         nodes: Whom to feed.
         seed: Decides on the order of the rows within a piece; None: as they come.
         piece_bytes: Size of the pieces.
+        even_bytes: How much of a partition is spread evenly, before nodes on the host of the task come first.
     """
 
     feed: int
@@ -42,6 +45,7 @@ class FeedPlan:
     nodes: tuple[FeedNode, ...]
     seed: int | None = None
     piece_bytes: int = PIECE_BYTES
+    even_bytes: int = EVEN_BYTES
 
     def home(self, partition: int) -> FeedNode:
         """Returns the node that knows the attempts to feed a partition."""
@@ -89,10 +93,19 @@ class Pour:
         self._partition = share.partition
         self._changed = threading.Condition()
         self._links = [
-            Link(node, share, attempt, changed=self._changed, is_near=node.host == host, shelf=shelf)
+            Link(
+                node,
+                share,
+                attempt,
+                changed=self._changed,
+                is_near=node.host == host,
+                shelf=shelf,
+                window_bytes=WINDOW_PIECES * plan.piece_bytes,
+            )
             for node in plan.by_distance(share.partition, host)
         ]
         self._shelf = shelf
+        self._even_bytes = plan.even_bytes
         self._goes_far = False
         self.waited = 0.0
 
@@ -142,10 +155,8 @@ class Pour:
         began = time.monotonic()
         while open_links := [link for link in self._links if link.ended is None]:
             self._check()
-            best = min(
-                (link for link in open_links if link.has_room), key=lambda link: link.debt, default=None
-            )
-            first = min(open_links, key=lambda link: link.debt)
+            best = min((link for link in open_links if link.has_room), key=self._debt, default=None)
+            first = min(open_links, key=self._debt)
             if best is not None and (best.is_near or not first.is_near or self._goes_far):
                 self.waited += time.monotonic() - began
                 return best
@@ -154,6 +165,11 @@ class Pour:
             self._goes_far = self._goes_far or timed_out
         self._check()
         return None
+
+    def _debt(self, link: Link) -> int:
+        """Returns by how much a link is ahead of others; of a big partition, a near node may get more than a far one."""
+        leads = link.is_near and sum(each.sent_bytes for each in self._links) >= self._even_bytes
+        return link.sent_bytes - (LEAD_BYTES if leads else 0)
 
     def _returned(self) -> list[Piece]:
         """Returns what ended nodes did not take; it may lie where one of them still reads, so it has to be sent."""

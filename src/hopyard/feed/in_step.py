@@ -8,15 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from hopyard.errors import NotFed
+from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
 from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.together import Agreement, Answer, Ask, Roll, Uneven, Verdict
+from hopyard.wire import Json
 
 LOG = logging.getLogger(__name__)
 AGREE = "agree"
 LEAVE = "leave"
 POLL_SECONDS = 5.0
 COMPANY_SECONDS = 600.0
+REFUSALS = (NothingToRepeat, NoWholeBatch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +80,22 @@ class Round:
             assert self._company is not None
             return self._company
 
-    def agree(self, message: Mapping[str, Any]) -> Verdict:
-        """Answers a node that wants a batch."""
+    def agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        """Answers a node that wants a batch: with a verdict, or with why there can be none."""
         ask = Ask.from_json(message)
         agreement = self._agreement(_Scope.of(message))
-        return agreement.agree(
-            ask.rank, have=ask.have, final=ask.final, wanted=ask.wanted, timeout=POLL_SECONDS
-        )
+        try:
+            verdict = agreement.agree(
+                ask.rank,
+                have=ask.have,
+                final=ask.final,
+                wanted=ask.wanted,
+                timeout=POLL_SECONDS,
+                rows=ask.rows,
+            )
+        except REFUSALS as error:  # told as such: for the wire it would be a failure of this node
+            return {"refused": type(error).__name__, "fields": [list(field) for field in error.args]}
+        return verdict.to_json()
 
     def leave(self, message: Mapping[str, Any]) -> None:
         """Takes note that a node has stopped by itself; it takes no part in later epochs, either."""
@@ -136,19 +147,27 @@ class InStep:
         """Tells whether all can take the next batch, without asking."""
         return self.used < self._known
 
-    def ask(self, have: int, *, final: bool) -> Verdict:
+    def ask(self, have: int, *, final: bool, rows: int) -> Verdict:
         """Returns what is to become of the next batch.
 
         Args:
             have: How many batches this node has received in all.
             final: Whether it will receive no more.
+            rows: How many rows it has received.
+
+        Raises:
+            NothingToRepeat: Some nodes got no row, and were to repeat theirs.
+            NoWholeBatch: Some nodes got less than a batch, so that nobody can take one.
         """
-        question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1)
+        question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1, rows=rows)
         message = {**question.to_json(), "policy": self.policy.value, "epoch": self.epoch}
         answer = ask_node(self._round.company().hub, AGREE, message, timeout=4 * POLL_SECONDS)
         if answer is None:
             LOG.info("the node that keeps the counts has ended: no more batches")
             return Verdict(answer=Answer.END, known=self._known, total=self.used)
+        for refusal in REFUSALS:
+            if answer.get("refused") == refusal.__name__:
+                raise refusal(*map(tuple, answer["fields"]))
         verdict = Verdict.from_json(answer)
         self._known = max(self._known, verdict.known)
         return verdict

@@ -86,6 +86,12 @@ class Keeping:
         """How far the later epochs are."""
         return self._progress
 
+    @property
+    def replayed(self) -> tuple[int, int, int]:
+        """The feed that is kept, how many of its epochs were read again, and how many rows each of them has."""
+        rows = self._progress.rows
+        return self._feed, len(rows), rows[-1] if rows else 0
+
     def close(self) -> None:
         """Removes what was kept."""
         with self._lock:
@@ -101,9 +107,10 @@ class Keeping:
                 taken, count = self._replay_once(store, epoch, seed)
                 if taken is not Taken.KEPT:
                     break
-                self._inbox.end_epoch(self._feed, epoch)
                 rows.append(count)
+                # first, so that it is known when the function that reads the last epoch returns
                 self._progress = ReplayProgress(rows=tuple(rows))
+                self._inbox.end_epoch(self._feed, epoch)
         except Exception as problem:
             # the edge of a thread: the driver asks, and is told
             LOG.exception("rows could not be read again")

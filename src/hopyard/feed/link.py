@@ -23,7 +23,6 @@ STREAM_SECONDS = 7 * 24 * 3600.0
 WINDOW_PIECES = 8
 PARCEL_PIECES = 4  # a message costs about as much as the rows of a piece that lie in shared memory
 LINGER_SECONDS = 0.01
-LEAD_BYTES = 32 << 20
 
 
 class Link:
@@ -38,6 +37,7 @@ class Link:
         changed: Tells those who wait that something has changed.
         is_near: Whether the node is on this host.
         shelf: What may be shared with it then.
+        window_bytes: How much may be on its way, if these are more than a few pieces.
     """
 
     def __init__(
@@ -49,41 +49,41 @@ class Link:
         changed: threading.Condition,
         is_near: bool,
         shelf: Shelf | None,
+        window_bytes: int,
     ) -> None:
         self.node = node
         self.is_near = is_near
         self.taken_rows = 0
+        self.sent_bytes = 0
         self.ended: Taken | None = None
         self.error: BaseException | None = None
         self._share = share
         self._attempt = attempt
         self._changed = changed
         self._shelf = shelf if is_near else None
-        self._sent_bytes = 0
+        self._window_bytes = window_bytes
+        self._unconfirmed_bytes = 0
         self._unconfirmed: deque[Piece] = deque()
         self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"hopyard-feed-{node.rank}", daemon=True)
 
     @property
     def has_room(self) -> bool:
-        """Whether another piece can be sent; the caller holds the lock."""
-        return self.ended is None and len(self._unconfirmed) < WINDOW_PIECES
+        """Whether another piece can be sent: of small ones more; the caller holds the lock."""
+        is_open = len(self._unconfirmed) < WINDOW_PIECES or self._unconfirmed_bytes < self._window_bytes
+        return self.ended is None and is_open
 
     @property
     def is_busy(self) -> bool:
         """Whether the node has still to confirm something; the caller holds the lock."""
         return bool(self._unconfirmed)
 
-    @property
-    def debt(self) -> int:
-        """By how much this link is ahead of others; a near node may be ahead of a far one."""
-        return self._sent_bytes - (LEAD_BYTES if self.is_near else 0)
-
     def send(self, piece: Piece) -> None:
         """Sends a piece; the caller holds the lock."""
-        if not self._sent_bytes:
+        if not self.sent_bytes:
             self._thread.start()
-        self._sent_bytes += max(1, piece.batch.nbytes)
+        self.sent_bytes += max(1, piece.batch.nbytes)
+        self._unconfirmed_bytes += piece.batch.nbytes
         self._unconfirmed.append(piece)
         self._queue.put(piece)
 
@@ -91,6 +91,7 @@ class Link:
         """Returns what a node that has ended did not take, and forgets it; the caller holds the lock."""
         pieces = list(self._unconfirmed)
         self._unconfirmed.clear()
+        self._unconfirmed_bytes = 0
         return pieces
 
     def close(self) -> None:
@@ -99,7 +100,7 @@ class Link:
 
     def join(self, seconds: float) -> None:
         """Waits for the thread, if there is one; it is a daemon, and may be left to itself."""
-        if self._sent_bytes:
+        if self.sent_bytes:
             self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -141,7 +142,9 @@ class Link:
                 verdict = Verdict.of(item.tag)
                 with self._changed:
                     for _ in range(verdict.kept):
-                        self.taken_rows += self._unconfirmed.popleft().rows
+                        piece = self._unconfirmed.popleft()
+                        self._unconfirmed_bytes -= piece.batch.nbytes
+                        self.taken_rows += piece.rows
                     self._changed.notify_all()
                 if verdict.taken is not Taken.KEPT:
                     return verdict.taken

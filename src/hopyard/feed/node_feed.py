@@ -52,16 +52,16 @@ class NodeFeed:
         self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
+        self._keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))
         self._reader: tuple[str | None, RowFeed] | None = None
 
     def __enter__(self) -> Self:
         host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
         with ExitStack() as resources:
-            keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))
-            resources.callback(keeping.close)
+            resources.callback(self._keeping.close)
             resources.callback(self.stored.close)
             server = WireServer(
-                FeedService(self.inbox, self.stored, keeping, self.round),
+                FeedService(self.inbox, self.stored, self._keeping, self.round),
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
@@ -136,6 +136,7 @@ class NodeFeed:
             is_stopped=level.is_stopped,
             has_failed=self._has_failed,
             asking=level.asking,
+            replayed=self._keeping.replayed,
         )
         if state != self._told:
             Note(note=STATE, text=state.to_note()).send(self._environ)

@@ -18,6 +18,7 @@ from hopyard.feed.shelf import Place
 
 PIECE_BYTES = 2 << 20
 FIRST_ROWS = 16
+PARTS_PER_NODE = 4
 MOST_ROWS = 1 << 16
 ENCODING = b"hopyard.rows"
 PICKLED = b"pickled"
@@ -98,13 +99,23 @@ def cut_batches(
     without: Ranges | None = None,
     order: Order | None = None,
     piece_bytes: int = PIECE_BYTES,
+    nodes: int = 1,
 ) -> Iterator[Piece]:
-    """Yields the batches of a partition in pieces, which are slices of them; leaves out some ranges of rows."""
+    """Yields the batches of a partition in pieces, which are slices of them; leaves out some ranges of rows.
+
+    Args:
+        batches: The batches.
+        without: Ranges of rows to leave out.
+        order: The order of the rows in each piece; None: as they come.
+        piece_bytes: About how big a piece is.
+        nodes: Among how many nodes the rows are spread; see `_step`.
+    """
     done = without or Ranges()
-    offset = 0
+    offset = before = 0
     for batch in batches:
-        # pieces that are all about as big: none of a few rows that are left over
-        step = -(-batch.num_rows // max(1, round(batch.nbytes / piece_bytes)))
+        parts = max(1, round(batch.nbytes / piece_bytes))
+        step = _step(batch.num_rows, parts, before=before, nodes=nodes)
+        before += parts
         for start, stop in done.missing(offset, offset + batch.num_rows):
             for first in range(start, stop, step):
                 rows = min(step, stop - first)
@@ -121,17 +132,42 @@ def cut_rows(
     without: Ranges | None = None,
     order: Order | None = None,
     piece_bytes: int = PIECE_BYTES,
+    nodes: int = 1,
 ) -> Iterator[Piece]:
-    """Yields the objects of a partition in pickled pieces; leaves out some ranges of rows."""
+    """Yields the objects of a partition in pickled pieces; leaves out some ranges of rows; see `cut_batches`."""
     done = without or Ranges()
     remaining = iter(rows)
-    step, offset = FIRST_ROWS, 0
-    while some := list(itertools.islice(remaining, step)):
+    size, offset = FIRST_ROWS, 0
+    for before in itertools.count():
+        some = list(itertools.islice(remaining, size))
+        if not some:
+            return
+        step = _step(len(some), 1, before=before, nodes=nodes)
         for start, stop in done.missing(offset, offset + len(some)):
-            piece = _packed(some[start - offset : stop - offset], start, order)
-            step = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
-            yield piece
+            for first in range(start, stop, step):
+                last = min(first + step, stop)
+                piece = _packed(some[first - offset : last - offset], first, order)
+                size = _rows_for(piece_bytes, piece.batch.nbytes, piece.rows)
+                yield piece
         offset += len(some)
+
+
+def _step(rows: int, parts: int, *, before: int, nodes: int) -> int:
+    """Returns how many rows of a batch make a piece; all pieces of it are about as big.
+
+    The first batches of a partition are cut into more parts if there are several nodes: a piece is then at most a
+    quarter of what each node has got so far. So nodes get about the same, wherever the partition ends.
+
+    Args:
+        rows: How many rows the batch has.
+        parts: Into how many parts its size has it cut.
+        before: How many such parts there were before.
+        nodes: How many nodes there are.
+    """
+    if nodes > 1:
+        spread = -(-PARTS_PER_NODE * nodes // (before + 1))
+        parts = max(parts, min(spread, rows // FIRST_ROWS))
+    return max(1, -(-rows // parts))
 
 
 def _packed(rows: list[object], start: int, order: Order | None) -> Piece:

@@ -56,6 +56,11 @@ class ReplayJob:
             return None
         return {rank: rows[place] for rank, rows in self._rows.items()}
 
+    def hear(self, rank: int, epochs: int, rows: int) -> None:
+        """Takes note of what a node, which may have ended since, has told the driver: the rows of each of some epochs."""
+        if epochs > len(self._rows[rank]):
+            self._rows[rank] = [rows] * epochs
+
     def finished(self) -> list[int]:
         """Returns the ranks of the nodes that have come through all epochs."""
         return [rank for rank, rows in self._rows.items() if len(rows) == len(self._epochs)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
 from hopyard.feed.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.together import Answer, Uneven
+
+LOG = logging.getLogger(__name__)
 
 
 class RowFeed:
@@ -61,7 +64,9 @@ class RowFeed:
             batch = self._agreed(self._in_step, batch, rows)
         if len(batch):
             self._course.go_on()
-        elif not self.skip_epoch() and self._course.is_over() and not self._inbox.level.is_stopped:
+        elif self.skip_epoch():
+            self._tell_left_out(rows)
+        elif self._course.is_over() and not self._inbox.level.is_stopped:
             raise NoMoreEpochs(self._course.epochs)
         return batch
 
@@ -174,12 +179,13 @@ class RowFeed:
     def _agreed(self, in_step: InStep, batch: Rows, rows: int) -> Rows:
         """Returns a batch if all nodes have one, made whole if need be; none if they are to end."""
         while not in_step.is_known():
+            if self._inbox.level.is_stopped:
+                return NO_ROWS  # the others are told by who stopped it
             waiting, final = self._outlook(in_step)
             waiting += len(batch)
             pads = in_step.policy is Uneven.PAD and final
-            verdict = in_step.ask(
-                in_step.used + (-(-waiting // rows) if pads else waiting // rows), final=final
-            )
+            have = in_step.used + (-(-waiting // rows) if pads else waiting // rows)
+            verdict = in_step.ask(have, final=final, rows=in_step.used * rows + waiting)
             if verdict.answer is Answer.END:
                 is_last = in_step.epoch is None or self._inbox.is_last_epoch
                 if verdict.has_left or in_step.epoch is None or (verdict.cancel_rest and is_last):
@@ -190,6 +196,23 @@ class RowFeed:
             batch = padded(batch, self._last if len(self._last) else batch, rows)
         self._last = batch
         return batch
+
+    def _tell_left_out(self, rows: int) -> None:
+        """Logs how many rows of the epoch that has ended were left out, since another node had fewer batches."""
+        if self._in_step is None or self._in_step.epoch is None:
+            return
+        came = self._course.rows or 0
+        left_out = came - self._in_step.used * rows
+        if left_out > 0:
+            advice = "; spread the rows over more partitions (df.repartition)" if left_out >= 2 * rows else ""
+            LOG.warning(
+                "epoch %d: %d of the %d rows of this node were left out to keep step with the others (uneven=%r)%s",
+                self.first_epoch + self._in_step.epoch,
+                left_out,
+                came,
+                self._in_step.policy.value,
+                advice,
+            )
 
     def _outlook(self, in_step: InStep) -> tuple[int, bool]:
         """Returns how many more rows are here already, and whether no others will come: of the epoch, or of the feed."""

@@ -192,7 +192,7 @@ class FeedService(Service):
         return {"rows": list(progress.rows), "done": progress.is_done, "error": progress.error}
 
     def _agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        return self._round.agree(message).to_json()
+        return self._round.agree(message)
 
     def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
         self._round.leave(message)

@@ -99,7 +99,9 @@ class _Cut:
             None if plan.seed is None else Order(seed=plan.seed, epoch=plan.epoch, partition=self.partition)
         )
         cut = cut_rows if self.are_objects else cut_batches
-        return cut(self.rows, without=without, order=order, piece_bytes=plan.piece_bytes)
+        return cut(
+            self.rows, without=without, order=order, piece_bytes=plan.piece_bytes, nodes=len(plan.nodes)
+        )
 
 
 def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep
+from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep, NoWholeBatch
 from hopyard.wire.message import Json
 
 
@@ -48,16 +48,24 @@ class Ask:
             is padded also the last, shorter one.
         final: Whether it will receive no more.
         wanted: Number of the batch that it wants to take.
+        rows: How many rows it has received so far.
     """
 
     rank: int
     have: int
     final: bool
     wanted: int
+    rows: int = 0
 
     def to_json(self) -> dict[str, Json]:
         """Returns the question as a JSON object."""
-        return {"rank": self.rank, "have": self.have, "final": self.final, "wanted": self.wanted}
+        return {
+            "rank": self.rank,
+            "have": self.have,
+            "final": self.final,
+            "wanted": self.wanted,
+            "rows": self.rows,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Json]) -> Self:
@@ -67,8 +75,14 @@ class Ask:
             InvalidMessage: The object lacks a field or has one of another type.
         """
         match value:
-            case {"rank": int(rank), "have": int(have), "final": bool(final), "wanted": int(wanted)}:
-                return cls(rank=rank, have=have, final=final, wanted=wanted)
+            case {
+                "rank": int(rank),
+                "have": int(have),
+                "final": bool(final),
+                "wanted": int(wanted),
+                "rows": int(rows),
+            }:
+                return cls(rank=rank, have=have, final=final, wanted=wanted, rows=rows)
         raise InvalidMessage("ask for a batch", f"it has the fields {sorted(value)}")
 
 
@@ -130,6 +144,7 @@ class _Node:
     """What is known of a node."""
 
     have: int = 0
+    rows: int = 0
     final: bool = False
     left: bool = False
 
@@ -150,8 +165,8 @@ class Roll:
         self._granted = 0
         self._cap: int | None = None
 
-    def report(self, rank: int, *, have: int, final: bool) -> None:
-        """Takes note of how many batches a node has received; a report that comes late changes nothing.
+    def report(self, rank: int, *, have: int, final: bool, rows: int = 0) -> None:
+        """Takes note of how many batches and rows a node has received; a report that comes late changes nothing.
 
         Raises:
             NotInStep: The node is none of those of this roll.
@@ -159,6 +174,7 @@ class Roll:
         node = self._node(rank)
         if not node.final:
             node.have = max(node.have, have)
+            node.rows = max(node.rows, rows)
             node.final = final
 
     def leave(self, rank: int, *, used: int) -> None:
@@ -179,6 +195,7 @@ class Roll:
 
         Raises:
             NothingToRepeat: Some nodes got no row, while others go on and these are to repeat rows.
+            NoWholeBatch: Some nodes got less than a batch, so that nobody can take one.
         """
         known, total = self._reach()
         if known > 0 and self._policy is Uneven.PAD:
@@ -186,7 +203,7 @@ class Roll:
         if wanted <= known:
             self._granted = max(self._granted, known)
             return Verdict(answer=Answer.GO, known=known)
-        if total is None:
+        if total is None or (total == 0 and not self._is_empty()):
             return Verdict(answer=Answer.WAIT, known=known)
         return Verdict(
             answer=Answer.END,
@@ -213,6 +230,18 @@ class Roll:
         if empty:
             raise NothingToRepeat(tuple(empty))
 
+    def _is_empty(self) -> bool:
+        """Tells whether there is no batch since nobody got any row, or since a node has stopped; else it is an error.
+
+        That is known when a node has told of rows, or all have told that they get none.
+        """
+        if self._cap is not None or self._policy is Uneven.PAD:
+            return True
+        if any(node.rows or node.have for node in self._nodes.values()):
+            short = {rank: node.rows for rank, node in self._nodes.items() if node.final and not node.have}
+            raise NoWholeBatch(tuple(short), tuple(short.values()))
+        return all(node.final for node in self._nodes.values())
+
     def _has_rest_to_cancel(self) -> bool:
         return self._policy is Uneven.STOP and not all(node.final for node in self._nodes.values())
 
@@ -229,7 +258,9 @@ class Agreement:
         self._roll = roll
         self._changed = threading.Condition()
 
-    def agree(self, rank: int, *, have: int, final: bool, wanted: int, timeout: float) -> Verdict:
+    def agree(
+        self, rank: int, *, have: int, final: bool, wanted: int, timeout: float, rows: int = 0
+    ) -> Verdict:
         """Takes note of what a node has and returns what it is to do; the fields are those of `Ask`.
 
         Args:
@@ -238,13 +269,15 @@ class Agreement:
             final: Whether it will receive no more.
             wanted: Number of the batch that it wants to take.
             timeout: After so many seconds the answer may be WAIT, and the node asks again.
+            rows: How many rows it has received.
 
         Raises:
             NotInStep: The node is none of those that train in step.
             NothingToRepeat: Some nodes got no row, and were to repeat theirs.
+            NoWholeBatch: Some nodes got less than a batch, so that nobody can take one.
         """
         with self._changed:
-            self._roll.report(rank, have=have, final=final)
+            self._roll.report(rank, have=have, final=final, rows=rows)
             self._changed.notify_all()
             self._changed.wait_for(functools.partial(self._is_decided, wanted), timeout)
             return self._roll.verdict(wanted)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hopyard.cluster.spark_action import job_description
 from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
 from hopyard.feed.account import EpochAccount, check
+from hopyard.feed.feed_state import FeedState
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.replay_job import ReplayJob
 from hopyard.feed.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
@@ -150,6 +151,7 @@ class EpochFeeder:
         began = time.monotonic()
         job = ReplayJob(team.nodes, epochs, order.seed)
         replaced = self._see_replay_through(job, team, order.timeout)
+        self._hear(job, team, feed)
         seconds = round((time.monotonic() - began) / len(epochs), 3)
         for epoch in epochs:
             rows = job.rows(epoch)
@@ -161,6 +163,15 @@ class EpochFeeder:
             yield account
             if rows is None:
                 return
+
+    def _hear(self, job: ReplayJob, team: Team, feed: int) -> None:
+        """Tells a job what nodes have told with their heartbeats: those that return after their last epoch answer no more."""
+        now = self._nodes.look()
+        fed = {node.rank for node in team.nodes}
+        for node in now.nodes if now.attempt == team.attempt else ():
+            of, epochs, rows = FeedState.of(node.notes).replayed
+            if of == feed and node.rank in fed:
+                job.hear(node.rank, epochs, rows)
 
     def _see_replay_through(self, job: ReplayJob, team: Team, feed_timeout: float) -> NodesReplaced | None:
         """Returns when the nodes read no more; if others took their place, this says so."""

@@ -54,12 +54,13 @@ class Nodes:
         for inbox in self.inboxes:
             resources.callback(inbox.stop)
 
-    def plan(self, hosts: str = "") -> FeedPlan:
+    def plan(self, hosts: str = "", even_bytes: int = 0) -> FeedPlan:
         nodes = [
             FeedNode(rank=rank, host=hosts[rank : rank + 1] or "a", endpoint=server.endpoint)
             for rank, server in enumerate(self.servers)
         ]
-        return FeedPlan(feed=0, epoch=0, nodes=tuple(nodes))
+        size = 8 * ROWS_OF_A_PIECE
+        return FeedPlan(feed=0, epoch=0, nodes=tuple(nodes), piece_bytes=size, even_bytes=even_bytes)
 
     def draw_until(self, fed: Future[PartitionReport]) -> list[int]:
         """Returns what can be drawn from all nodes until a feeder is done."""
@@ -188,6 +189,11 @@ def test_a_node_on_the_same_host_is_fed_alone_while_it_has_room(make: Callable[.
     nodes = make(3)
     report = feed(nodes.plan(hosts="bca"), 5_000, host="a")
     assert report.sent == {2: 5_000}
+
+
+def test_a_small_partition_is_spread_over_all_hosts(make: Callable[..., Nodes]) -> None:
+    report = feed(make(2).plan(hosts="ab", even_bytes=8 * 5_000), 5_000, host="a")
+    assert report.sent == {0: 2_500, 1: 2_500}
 
 
 def test_nodes_on_other_hosts_are_fed_when_the_near_one_is_full(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import NotFed
+from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
 from hopyard.feed.in_step import Company, InStep, Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.keeping import Keeping
@@ -96,6 +96,49 @@ def test_all_nodes_get_the_same_number_of_whole_batches(
     for inbox in both.inboxes:
         inbox.end()
     assert both.train() == [[BATCH] * batches] * 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "rows", "error"),
+    [
+        (Uneven.DROP, (35, 5), NoWholeBatch((1,), (5,))),
+        (Uneven.DROP, (3, 52), NoWholeBatch((0,), (3,))),
+        (Uneven.PAD, (35, 0), NothingToRepeat((1,))),
+    ],
+)
+def test_both_nodes_are_told_as_such_that_one_of_them_got_too_little(
+    policy: Uneven, rows: tuple[int, int], error: Exception, company: Callable[[Uneven], Company2]
+) -> None:
+    both = company(policy)
+    both.give(*rows)
+    for inbox in both.inboxes:
+        inbox.end()
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(feed.next_batch, BATCH) for feed in both.feeds]
+        found = [each.exception(SECONDS) for each in asked]
+    assert [(type(each), str(each)) for each in found] == [(type(error), str(error))] * 2
+
+
+def test_rows_that_are_left_out_of_an_epoch_are_told(
+    company: Callable[[Uneven], Company2], caplog: pytest.LogCaptureFixture
+) -> None:
+    both = company(Uneven.DROP)
+    both.give(52, 25)
+    for inbox in both.inboxes:
+        inbox.begin(0, 0, 1)
+        inbox.end_epoch(0, 0)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(read_epoch, both.feeds))
+    few, many = sorted(record.getMessage() for record in caplog.records if "left out" in record.getMessage())
+    assert many.startswith("epoch 0: 5 of the 25 rows") or few.startswith("epoch 0: 32 of the 52 rows")
+    assert sum("df.repartition" in text for text in (few, many)) == 1
+
+
+def read_epoch(feed: RowFeed) -> int:
+    rows = 0
+    while len(batch := feed.epoch_batch(BATCH)):
+        rows += len(batch)
+    return rows
 
 
 def test_no_batch_is_taken_that_another_node_may_not_get(company: Callable[[Uneven], Company2]) -> None:

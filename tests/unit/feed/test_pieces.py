@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows, is_pickled, pack, unpack
+from hopyard.feed.pieces import FIRST_ROWS, Order, Piece, cut_batches, cut_rows, is_pickled, pack, unpack
 from hopyard.feed.ranges import Ranges
 
 pytestmark = pytest.mark.unit
@@ -24,6 +24,45 @@ def test_the_batches_of_a_partition_are_cut_into_even_pieces_of_about_a_size() -
     pieces = list(cut_batches([batch(0, 100), batch(100, 30)], piece_bytes=8 * 40))
     assert [(piece.start, piece.rows) for piece in pieces] == [(0, 50), (50, 50), (100, 30)]
     assert numbers(pieces) == list(range(130))
+
+
+@pytest.mark.parametrize("cut", [cut_rows, cut_batches])
+@pytest.mark.parametrize("nodes", [2, 3, 16])
+@pytest.mark.parametrize("rows", [640, 3001, 9_999, 10_001, 25_000])
+def test_nodes_get_about_the_same_of_a_small_partition(
+    rows: int, nodes: int, cut: Callable[..., Iterator[Piece]]
+) -> None:
+    batches = [batch(first, min(10_000, rows - first)) for first in range(0, rows, 10_000)]
+    shares = [0] * nodes
+    for piece in cut(range(rows) if cut is cut_rows else batches, nodes=nodes):
+        shares[shares.index(min(shares))] += piece.rows
+    assert sum(shares) == rows
+    assert min(shares) >= min(0.75 * max(shares), max(shares) - FIRST_ROWS)
+
+
+def test_the_pieces_of_a_big_partition_are_whole_for_several_nodes_too() -> None:
+    batches = [batch(first, 1000) for first in range(0, 100_000, 1000)]
+    sizes = [piece.rows for piece in cut_batches(batches, piece_bytes=8_000, nodes=2)]
+    assert sizes[:8] == [125] * 8
+    assert sizes[-93:] == [1000] * 93
+    assert len(sizes) < 120
+
+
+def test_a_few_rows_are_one_piece_for_several_nodes_too() -> None:
+    assert [piece.rows for piece in cut_batches([batch(0, 20)], nodes=4)] == [20]
+
+
+@pytest.mark.parametrize("cut", [cut_rows, cut_batches])
+def test_a_repeated_task_cuts_the_rows_that_are_missing_as_before(
+    cut: Callable[..., Iterator[Piece]],
+) -> None:
+    rows = range(3001) if cut is cut_rows else [batch(0, 3001)]
+    pieces = list(cut(rows, nodes=2))
+    has = Ranges([(piece.start, piece.start + piece.rows) for piece in pieces[1::2]])
+    again = list(cut(rows, nodes=2, without=has))
+    assert [(piece.start, piece.rows) for piece in again] == [
+        (piece.start, piece.rows) for piece in pieces[::2]
+    ]
 
 
 def test_pieces_of_a_batch_share_its_memory() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep
+from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep, NoWholeBatch
 from hopyard.feed.together import Agreement, Answer, Ask, Roll, Uneven, Verdict
 
 pytestmark = pytest.mark.unit
@@ -69,8 +69,27 @@ def test_the_end_is_not_told_while_another_node_may_end_earlier(policy: Uneven) 
 
 
 @WHOLE_ONLY
-def test_a_node_without_a_whole_batch_ends_all_at_once(policy: Uneven) -> None:
-    assert roll(policy, n0=(0, LAST), n1=(3, MORE)).verdict(1).total == 0
+def test_a_node_without_a_whole_batch_is_an_error_that_names_it(policy: Uneven) -> None:
+    counts = roll(policy, n0=(0, MORE), n1=(3, MORE))
+    counts.report(0, have=0, final=True, rows=7)
+    with pytest.raises(NoWholeBatch, match=r"node 0 got 7 rows: less than one batch.*df\.repartition"):
+        counts.verdict(1)
+
+
+@WHOLE_ONLY
+def test_an_epoch_without_any_row_is_known_as_such_when_all_have_told(policy: Uneven) -> None:
+    counts = roll(policy, n0=(0, LAST), n1=(0, MORE))
+    assert counts.verdict(1).answer is Answer.WAIT
+    counts.report(1, have=0, final=True)
+    assert counts.verdict(1).total == 0
+
+
+@WHOLE_ONLY
+def test_rows_that_do_not_make_a_batch_anywhere_are_an_error(policy: Uneven) -> None:
+    counts = roll(policy, n0=(0, LAST), n1=(0, MORE))
+    counts.report(1, have=0, final=True, rows=5)
+    with pytest.raises(NoWholeBatch, match="node 0 got 0 rows, node 1 got 5 rows"):
+        counts.verdict(1)
 
 
 def test_only_stop_cancels_the_rest_of_a_feed_and_only_at_the_end() -> None:
@@ -111,7 +130,7 @@ def test_padding_waits_for_a_node_that_may_still_get_the_batch() -> None:
 
 def test_a_node_that_got_no_row_cannot_pad_and_is_named() -> None:
     counts = roll(Uneven.PAD, n0=(1, MORE), n1=(0, LAST), n2=(2, LAST))
-    with pytest.raises(NothingToRepeat, match=r"no row was fed to node 1\b.*uneven='drop'"):
+    with pytest.raises(NothingToRepeat, match=r"no row was fed to node 1\b.*df\.repartition"):
         counts.verdict(1)
 
 
@@ -232,10 +251,13 @@ def ask(place: Place, rank: int, world: World, policy: Uneven) -> Place:
         return place
     told = [other.told for other in world]
     told[rank] = (place.got, place.final)
-    verdict = roll(policy, **{f"n{number}": report for number, report in enumerate(told)}).verdict(
-        place.used + 1
-    )
     asked = replace(place, told=told[rank])
+    try:
+        verdict = roll(policy, **{f"n{number}": report for number, report in enumerate(told)}).verdict(
+            place.used + 1
+        )
+    except NoWholeBatch:
+        return replace(asked, ended=True)
     if verdict.answer is Answer.GO:
         return replace(asked, known=verdict.known)
     return replace(asked, ended=verdict.answer is Answer.END)
@@ -365,9 +387,13 @@ def simulation(policy: Uneven, seed: int) -> Simulation:
 
 
 def end_of(run: Simulation) -> list[int]:
-    """The numbers of batches that the nodes of a run have used, or no numbers if it could not be padded."""
+    """The numbers of batches that the nodes of a run have used, or no numbers if a node got too little."""
     try:
         run.run()
+    except NoWholeBatch as error:
+        if run.policy is Uneven.PAD or any(run.have(run.nodes[rank]) for rank in error.ranks):
+            raise
+        return []
     except NothingToRepeat as error:
         if run.policy is not Uneven.PAD or any(run.nodes[rank].rows for rank in error.ranks):
             raise
@@ -462,7 +488,7 @@ def test_all_that_wait_are_told_that_a_node_cannot_pad() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        Ask(rank=2, have=5, final=True, wanted=6),
+        Ask(rank=2, have=5, final=True, wanted=6, rows=50),
         Verdict(answer=Answer.WAIT, known=0),
         Verdict(answer=Answer.END, known=3, total=3, cancel_rest=True),
     ],
