@@ -859,6 +859,21 @@ class FeedNotRead(HopyardError, RuntimeError):
         )
 
 
+class ResultsMissing(HopyardError, RuntimeError):
+    """A function goes on, or returns, without results for rows that it has read."""
+
+    def __init__(self, action: str, rows: int) -> None:
+        super().__init__(action, rows)
+        self.action = action
+        self.rows = rows
+
+    def __str__(self) -> str:
+        return (
+            f"the function {self.action}, but {self.rows} rows have no results yet. "
+            "Call feed.batch_results(...) once for each batch."
+        )
+
+
 class RowsDiffer(HopyardError, ValueError):
     """Rows came that are not like the first ones."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,6 +73,12 @@ def answer_unasked(ctx: NodeContext) -> None:
     feed = ctx.feed()
     feed.next_batch(5)
     feed.batch_results([1])
+
+
+def answer_other_columns(ctx: NodeContext) -> None:
+    feed = ctx.feed()
+    for batch in feed.as_numpy(10):
+        feed.batch_results({"b": 1.0 * batch["x"], "c": 2.0 * batch["x"]})
 
 
 def be_uneven(ctx: NodeContext) -> None:
@@ -207,6 +215,41 @@ def test_a_function_that_misreads_its_feed_is_told_how_to_read_it(
     mistake: Mistake, project: Project, df: DataFrame
 ) -> None:
     check_mistake(mistake, project, df, seconds=SECONDS)
+
+
+@pytest.mark.usefixtures("_warm")
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (
+            read_all,
+            "the function asked for more rows, but 20 rows have no results yet. Call feed.batch_results(",
+        ),
+        (leave_early, "the function returned, but 5 rows have no results yet. Call feed.batch_results("),
+    ],
+)
+@pytest.mark.timeout(6 * SECONDS)
+def test_a_function_without_results_ends_the_job_that_waits_for_them(
+    function: Callable[..., Any], reason: str, project: Project, df: DataFrame
+) -> None:
+    cluster = Cluster(function, feed=True, backend="processes", progress=False, project=project).start()
+    began = time.monotonic()
+    with pytest.raises(Exception, match=re.escape(reason)):
+        cluster.inference(df.coalesce(1), "a double").collect()
+    assert time.monotonic() - began < 2 * SECONDS
+    with pytest.raises(NodeFailed, match=re.escape(reason)):
+        cluster.shutdown()
+
+
+def test_results_with_other_names_than_the_schema_are_refused(project: Project, df: DataFrame) -> None:
+    with Cluster(
+        answer_other_columns, feed=True, backend="processes", progress=False, project=project
+    ) as cluster:
+        reason = r"the results have the columns b, c; the schema has a, b\."
+        with pytest.raises(Exception, match=reason):
+            cluster.inference(df.select("x").coalesce(1), "a double, b double").collect()
+        found = cluster.inference(df.select("x").coalesce(1), "c double, b double").collect()
+    assert [(row.b, row.c) for row in found] == [(x, 2 * x) for x in range(20)]
 
 
 def search(function: Callable[..., Any], project: Project, **options: Any) -> None:

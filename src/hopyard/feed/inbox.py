@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from hopyard.feed.inquiry import Inquiry
+from hopyard.errors import ResultsMissing
+from hopyard.feed.inquiry import ENDED, Inquiry
 from hopyard.feed.ledger import Ledger, Share
 from hopyard.feed.level import EpochEnd, Level, Taken, Unread
 from hopyard.feed.pieces import Piece
@@ -92,7 +93,7 @@ class Inbox:
             self._add(piece, size)
             return Taken.KEPT
 
-    def draw(self, rows: int = 1) -> Piece | EpochEnd | Inquiry | None:
+    def draw(self, rows: int = 1, *, patience: float | None = None) -> Piece | EpochEnd | Inquiry | None:
         """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
@@ -100,6 +101,11 @@ class Inbox:
         Args:
             rows: How many rows an inquiry should have; it may have fewer if no more come, or if there is no
                 room for more.
+            patience: Seconds to wait for more while all rows that came have been handed out and some have no results;
+                None: as long as the node has a lease.
+
+        Raises:
+            ResultsMissing: Nothing more has come in that time, and no results.
         """
         with self._changed:
             self._was_asked = True
@@ -109,7 +115,7 @@ class Inbox:
                     return inquiry
                 if self._stopped or (self._ended and not self._inquiries):
                     return None
-                self._changed.wait()
+                self._wait_for_more(patience)
             piece = self._pieces.popleft()
             if isinstance(piece, Piece):
                 self._release(piece.batch.nbytes, piece.rows)
@@ -192,12 +198,12 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
-    def stop(self) -> None:
-        """Refuses whatever still comes, and throws away what waits."""
+    def stop(self, reason: str = ENDED) -> None:
+        """Refuses whatever still comes, and throws away what waits; those that wait for results are told why."""
         with self._changed:
             self._stopped = True
             self._pieces.clear()
-            self._turn_away()
+            self._turn_away(reason)
             self._bytes = self._waiting = 0
             self._changed.notify_all()
 
@@ -221,6 +227,12 @@ class Inbox:
                 waiting=waiting,
                 epochs_left=self._epochs_left + marks,
             )
+
+    @property
+    def handed_out(self) -> int:
+        """How many rows that want results have been taken, and have none yet."""
+        with self._changed:
+            return sum(inquiry.handed_out for inquiry in self._inquiries)
 
     @property
     def epoch(self) -> tuple[int, bool]:
@@ -288,16 +300,27 @@ class Inbox:
     def _stages(self) -> set[int]:
         return {inquiry.stage for inquiry in self._inquiries if inquiry.stage is not None}
 
-    def _turn_away(self) -> None:
+    def _wait_for_more(self, patience: float | None) -> None:
+        missing = self._missing_results()
+        if patience is None or not missing:
+            self._changed.wait()
+        elif not self._changed.wait_for(lambda: self._pieces or self._missing_results() != missing, patience):
+            raise ResultsMissing("asked for more rows", missing)
+
+    def _missing_results(self) -> int:
+        """Returns how many rows have no results; 0 as long as a partition has rows to hand out, or more to come."""
+        return self.handed_out if all(inquiry.is_read for inquiry in self._inquiries) else 0
+
+    def _turn_away(self, reason: str = ENDED) -> None:
         self._turned_away |= self._stages()
         for inquiry in list(self._inquiries):
-            self._drop(inquiry)
+            self._drop(inquiry, reason)
 
-    def _drop(self, inquiry: Inquiry) -> None:
+    def _drop(self, inquiry: Inquiry, reason: str = ENDED) -> None:
         if inquiry in self._inquiries:
             self._inquiries.remove(inquiry)
         waiting = inquiry.rows
-        self._release(inquiry.give_up(), waiting)
+        self._release(inquiry.give_up(reason), waiting)
 
     def _release(self, size: int, rows: int) -> None:
         self._bytes -= size

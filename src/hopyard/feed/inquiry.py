@@ -13,6 +13,7 @@ from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.rows import Rest, Rows, joined
 
 MOST_ANSWER_BYTES = 16 << 20
+ENDED = "the function on the node has ended its feed without all results"
 
 
 class Inquiry:
@@ -33,10 +34,21 @@ class Inquiry:
         self.is_complete = False
         self.is_dead = False
         self._changed = changed
+        self._end_reason = ENDED
         self._waiting: deque[tuple[Rest, int]] = deque()
         self._unanswered = 0
         self._answers: deque[pa.RecordBatch] = deque()
         self._answer_bytes = 0
+
+    @property
+    def handed_out(self) -> int:
+        """How many rows the function has taken that have no results yet."""
+        return self._unanswered - self.rows
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the function has taken all rows, and no more will come."""
+        return self.is_complete and not self.rows
 
     @property
     def is_sated(self) -> bool:
@@ -71,9 +83,10 @@ class Inquiry:
         self._answers.append(results)
         self._answer_bytes += results.nbytes
 
-    def give_up(self) -> int:
-        """Takes note that nobody wants the answers any more; returns the size of what was waiting."""
+    def give_up(self, reason: str = ENDED) -> int:
+        """Takes note that there will be no more answers, and why; returns the size of what was waiting."""
         self.is_dead = True
+        self._end_reason = reason
         size = sum(piece_bytes for _, piece_bytes in self._waiting)
         self._waiting.clear()
         self.rows = 0
@@ -90,12 +103,13 @@ class Inquiry:
         with self._changed:
             while not self._answers:
                 if self.is_dead:
-                    raise NotFed(self.name, "the function on the node has ended its feed without all results")
+                    raise NotFed(f"inference on {self.name}", self._end_reason)
                 if self.is_complete and not self._unanswered:
                     return None
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise FeedStalled(seconds, (f"{self._unanswered} rows of {self.name} wait for results",))
+                    waiting = f"{self._unanswered} rows of {self.name} wait for results (feed.batch_results)"
+                    raise FeedStalled(seconds, (waiting,))
                 self._changed.wait(left)
             results = self._answers.popleft()
             self._answer_bytes -= results.nbytes

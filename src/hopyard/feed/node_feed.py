@@ -12,10 +12,11 @@ from typing import Any, Self, TypeVar, cast
 from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_info import NodeInfo
-from hopyard.errors import BadArguments, FeedNotRead, NotFed
+from hopyard.errors import BadArguments, FeedNotRead, HopyardError, NotFed, ResultsMissing
 from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
 from hopyard.feed.in_step import InStep, Round
 from hopyard.feed.inbox import Inbox
+from hopyard.feed.inquiry import ENDED
 from hopyard.feed.keeping import Keeping
 from hopyard.feed.level import Unread
 from hopyard.feed.remote import MESSAGE_BYTES
@@ -110,20 +111,24 @@ class NodeFeed:
         return InStep(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        unread = None if error is not None else self._unread()
-        if unread is None:
+        failure = None if error is not None else self._what_is_missing()
+        if failure is None:
             self._resources.__exit__(kind, error, traceback)
             return
-        failure = FeedNotRead(unread.consumed, _what_is_left(unread))
         self._resources.__exit__(type(failure), failure, None)
         raise failure
 
-    def _unread(self) -> Unread | None:
-        return self.inbox.unread(0 if self._reader is None else self._reader[1].rows_ahead)
+    def _what_is_missing(self) -> HopyardError | None:
+        """Returns what is wrong with a function that returns now."""
+        handed_out = self.inbox.handed_out
+        if handed_out:
+            return ResultsMissing("returned", handed_out)
+        unread = self.inbox.unread(0 if self._reader is None else self._reader[1].rows_ahead)
+        return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
-        self.inbox.stop()
+        self.inbox.stop(ENDED if error is None else _why_ended(error))
         self._tell()
 
     def _tell(self) -> None:
@@ -141,6 +146,10 @@ class NodeFeed:
         if state != self._told:
             Note(note=STATE, text=state.to_note()).send(self._environ)
             self._told = state
+
+
+def _why_ended(error: BaseException) -> str:
+    return f"the function on the node has ended: {type(error).__name__}: {error}".rstrip(".")
 
 
 def _what_is_left(unread: Unread) -> str:

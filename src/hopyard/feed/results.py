@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hopyard.errors import BadArguments
 from hopyard.feed.pieces import is_pickled, pack, unpack
 
-RESULT = "result"
+UNNAMED = ""
+"""The column of results that came without names."""
 
 
 def encode(results: object) -> tuple[pa.RecordBatch, int]:
@@ -32,7 +34,7 @@ def encode(results: object) -> tuple[pa.RecordBatch, int]:
         batch = pa.record_batch({name: _column(column) for name, column in results.items()})
         return batch, batch.num_rows
     if isinstance(results, np.ndarray) and results.ndim:
-        return pa.record_batch({RESULT: _column(results)}), len(results)
+        return pa.record_batch({UNNAMED: _column(results)}), len(results)
     if isinstance(results, Sequence) and not isinstance(results, str | bytes):
         return pack(list(results)), len(results)
     raise BadArguments(
@@ -51,7 +53,7 @@ def decode(batch: pa.RecordBatch) -> list[Any]:
 
 
 def to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Returns results in the columns of a schema: by name where the names are the same, else by position.
+    """Returns results in the columns of a schema: by name, or by position if they have no names.
 
     Raises:
         BadArguments: They do not fit.
@@ -59,22 +61,71 @@ def to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     try:
         if is_pickled(batch.schema):
             return _from_rows(unpack(batch), schema)
-        names = batch.schema.names
-        by_name = set(names) == set(schema.names)
-        columns = [batch.column(name) for name in schema.names] if by_name else batch.columns
-        if len(columns) != len(schema):
-            raise BadArguments("inference", f"the results have the columns {names}, not {schema.names}")
-        cast = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
-        return pa.record_batch(cast, schema=schema)
+        fitted = [
+            _fitted(column, field) for column, field in zip(_ordered(batch, schema), schema, strict=True)
+        ]
+        return pa.record_batch(fitted, schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise BadArguments(
             "inference", f"the results do not fit the schema {schema.names}: {error}"
         ) from error
 
 
+def _ordered(batch: pa.RecordBatch, schema: pa.Schema) -> list[pa.Array]:
+    """Returns the columns of results in the order of a schema."""
+    names = batch.schema.names
+    if names == schema.names or (names == [UNNAMED] and len(schema) == 1):
+        return list(batch.columns)
+    _check_names(names, schema)
+    return [batch.column(name) for name in schema.names]
+
+
+def _check_names(names: Sequence[str], schema: pa.Schema) -> None:
+    if sorted(names) == sorted(schema.names):
+        return
+    shown = "one column without a name" if list(names) == [UNNAMED] else f"the columns {', '.join(names)}"
+    raise BadArguments(
+        "inference",
+        f"the results have {shown}; the schema has {', '.join(schema.names)}. "
+        "Give feed.batch_results the names that are in the schema",
+    )
+
+
+def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
+    """Returns a column in the type of a field; one value for each row may have an axis of its own."""
+    inner, axes = _axes(column.type)
+    wanted, wanted_axes = _axes(field.type)
+    if axes == [1] and not wanted_axes and not pa.types.is_nested(wanted):
+        column = pc.list_element(column, 0)
+    elif len(axes) != len(wanted_axes) and None not in axes and _are_plain(inner, wanted):
+        depth = len(axes)
+        shape = "(" + ", ".join(map(str, (len(column), *axes))) + ("," if not depth else "") + ")"
+        remedy = f"{'array<' * depth}float{'>' * depth}"
+        raise BadArguments(
+            "inference",
+            f"the results for column {field.name} have the shape {shape}, but its type is {field.type}. "
+            f"Write {field.name} {remedy} in the schema, or give an array of another shape",
+        )
+    return column.cast(field.type)
+
+
+def _axes(kind: pa.DataType) -> tuple[pa.DataType, list[int | None]]:
+    """Returns the type of the values in lists, and the length of the lists on each level; None where it varies."""
+    axes: list[int | None] = []
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        axes.append(kind.list_size if pa.types.is_fixed_size_list(kind) else None)
+        kind = kind.value_type
+    return kind, axes
+
+
+def _are_plain(*kinds: pa.DataType) -> bool:
+    return not any(pa.types.is_nested(kind) for kind in kinds)
+
+
 def _from_rows(rows: list[Any], schema: pa.Schema) -> pa.RecordBatch:
     rows = [row.tolist() if isinstance(row, np.ndarray | np.generic) else row for row in rows]
     if rows and isinstance(rows[0], Mapping):
+        _check_names(list(dict.fromkeys(name for row in rows for name in row)), schema)
         return pa.RecordBatch.from_pylist(rows, schema=schema)
     columns = [rows] if len(schema) == 1 and not _are_tuples(rows) else zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

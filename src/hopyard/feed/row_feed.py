@@ -19,16 +19,25 @@ from hopyard.feed.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.together import Answer, Uneven
 
 LOG = logging.getLogger(__name__)
+GRACE_SECONDS = 5.0
 
 
 class RowFeed:
     """The rows that Spark feeds to this node; one thread reads, and any may end the feed.
 
     Rows of a DataFrame come as `pyarrow.RecordBatch`, those of an RDD as a list of the objects in it.
+
+    Args:
+        inbox: Where they wait.
+        in_step: For nodes that train in step.
+        grace: Seconds in which more rows may come while results are missing (`ResultsMissing`).
     """
 
-    def __init__(self, inbox: Inbox, in_step: InStep | None = None) -> None:
+    def __init__(self, inbox: Inbox, in_step: InStep | None = None, *, grace: float = GRACE_SECONDS) -> None:
         self._inbox = inbox
+        self._grace = grace
+        self._opened_by = threading.get_ident()
+        self._is_answered_elsewhere = False
         self._in_step = in_step
         self._last: Rows = NO_ROWS
         self._ahead: deque[Rest | EpochEnd] = deque(maxlen=1)
@@ -44,6 +53,9 @@ class RowFeed:
         A batch to learn from goes across the borders of partitions and epochs, but not from the rows of a DataFrame to
         those of an RDD, or to those of a DataFrame with other columns. A batch that wants results (`batch_results`)
         is of one partition, and may be shorter at the end of it.
+
+        Raises:
+            ResultsMissing: No more rows come, since Spark waits for results of rows that were read.
         """
         _check_rows("next_batch", rows)
         batch = self._gather(rows, across_epochs=True)
@@ -125,12 +137,14 @@ class RowFeed:
 
         Args:
             results: One for each row: a list, an array whose first axis are the rows, arrays by column, or a
-                `pyarrow.RecordBatch`.
+                `pyarrow.RecordBatch`. Columns with names must have those of the schema.
 
         Raises:
             WrongResults: There are more or fewer results than rows, or no batch waits for any.
             BadArguments: It is nothing that holds results.
         """
+        if threading.get_ident() != self._opened_by:
+            self._is_answered_elsewhere = True
         batch, count = encode(results)
         if not self._asked:
             raise WrongResults("no batch", 0, count)
@@ -245,7 +259,7 @@ class RowFeed:
         with self._lock:
             if self._ahead:
                 return self._ahead.pop()
-        found = self._inbox.draw(rows)
+        found = self._inbox.draw(rows, patience=self._patience())
         if isinstance(found, EpochEnd):
             return found
         if isinstance(found, Piece):
@@ -257,6 +271,11 @@ class RowFeed:
         self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
         self._is_asked = True
         return Rest(taken)
+
+    def _patience(self) -> float | None:
+        """Returns how long to wait for rows while results are missing; None where another thread may be about to give them."""
+        is_elsewhere = self._is_answered_elsewhere or threading.get_ident() != self._opened_by
+        return None if is_elsewhere else self._grace
 
 
 class Course:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import BadArguments, WrongResults
+from hopyard.errors import BadArguments, ResultsMissing, WrongResults
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece, pack
@@ -91,9 +92,9 @@ def test_another_thread_can_end_a_feed_that_waits() -> None:
 class Asked:
     """A feed with questions of two partitions."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float = SECONDS) -> None:
         self.inbox = Inbox()
-        self.feed = RowFeed(self.inbox)
+        self.feed = RowFeed(self.inbox, grace=grace)
         self.inquiries = [self.inbox.inquire(f"partition {number}") for number in (0, 1)]
         for number, inquiry in enumerate(self.inquiries):
             self.inbox.ask(
@@ -132,3 +133,54 @@ def test_results_without_a_batch_are_refused() -> None:
     feed.next_batch(3)
     with pytest.raises(WrongResults, match="no batch waits for results"):
         feed.batch_results([1, 2, 3])
+
+
+def test_rows_that_were_read_without_results_are_an_error_when_no_more_come() -> None:
+    asked = Asked(grace=0.05)
+    batches = [
+        asked.feed.next_batch(3) for _ in range(4)
+    ]  # one may read ahead while there is something to read
+    with pytest.raises(ResultsMissing, match="asked for more rows, but 10 rows have no results yet"):
+        asked.feed.next_batch(3)
+    asked.feed.batch_results(batches[0])
+    with pytest.raises(ResultsMissing, match="but 7 rows have no results"):
+        asked.feed.next_batch(3)
+
+
+def test_rows_without_results_are_no_error_while_their_partition_has_more_to_come() -> None:
+    asked = Asked(grace=0.05)
+    more = asked.inbox.inquire("partition 2")
+    asked.feed.next_batch(5)
+    asked.feed.next_batch(5)
+
+    def send() -> None:
+        asked.inbox.ask(more, Piece(batch=pack([10]), start=0, rows=1))
+        asked.inbox.complete(more)
+
+    later = threading.Timer(0.3, send)  # later than the grace
+    later.start()
+    assert asked.feed.next_batch(5) == [10]
+    later.join(SECONDS)
+
+
+def test_another_thread_may_take_its_time_for_results() -> None:
+    asked = Asked(grace=0.05)
+    with ThreadPoolExecutor(1) as reader:
+        for _ in range(2):
+            reader.submit(asked.feed.next_batch, 5).result(SECONDS)
+        blocked = reader.submit(asked.feed.next_batch, 5)
+        with pytest.raises(TimeoutError):
+            blocked.result(0.3)
+        asked.inbox.stop()
+        assert len(blocked.result(SECONDS)) == 0
+
+
+def test_results_that_nobody_wants_any_more_are_not_missed() -> None:
+    asked = Asked(grace=0.05)
+    for _ in range(2):
+        asked.feed.next_batch(5)
+    for inquiry in asked.inquiries:
+        asked.inbox.close(inquiry)
+    asked.inbox.end()
+    assert not asked.inbox.handed_out
+    assert len(asked.feed.next_batch(5)) == 0
