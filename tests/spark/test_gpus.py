@@ -70,6 +70,7 @@ LEASED = f"""{LOOK}
 
 def said_by(program: str, *arguments: str, path: str = "") -> list[Any]:
     environ = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "PYSPARK_PYTHON": sys.executable}
+    environ.pop("CUDA_VISIBLE_DEVICES", None)  # which other tests of this process may have left
     command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
     driver = subprocess.run(command, capture_output=True, text=True, timeout=170, env=environ)
     assert driver.returncode == 0, driver.stderr[-3000:]
