@@ -1298,6 +1298,8 @@ class NothingFound(HopyardError, LookupError):
         self.trials = trials
 
     def __str__(self) -> str:
+        if not self.trials:
+            return f"the study {self.study} has no {self.what}: it has no trials yet. Look again later."
         return (
             f"the study {self.study} has no {self.what}: none of its {self.trials} trials ended with a value. "
             "Their errors are in `study.trials`."

@@ -8,10 +8,13 @@ from typing import Any
 
 from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from hopyard.store import Journal
+from hopyard.tracking import Direction
 
+OPTUNA_DIRECTIONS = {Direction.MAX: StudyDirection.MAXIMIZE, Direction.MIN: StudyDirection.MINIMIZE}
 WAITING = (TrialState.WAITING,)
 
 

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import optuna
-from optuna.study import StudyDirection
 
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import driver_search_path
@@ -19,7 +18,7 @@ from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
 from hopyard.search.ledger import FOLDER, Ledger
-from hopyard.search.optuna_journal import JournalBackend, StudyStorage
+from hopyard.search.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.quiet import quiet_optuna
 from hopyard.search.slot import SlotOrders
 from hopyard.search.status import StudyStatus
@@ -29,7 +28,7 @@ from hopyard.search.tensorboard_domains import study_events
 from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
-from hopyard.tracking import Direction, RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
+from hopyard.tracking import RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
 from hopyard.tracking.codec import decode, encode_file
 from hopyard.tracking.node_log import log_attempts
 from hopyard.training.announcement import Announcement
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.5  # Spark is asked after its tasks each time
 RECORD_SECONDS = 5.0
 WELL = (TrialState.FINISHED, TrialState.PRUNED)
-OPTUNA_DIRECTIONS = {Direction.MAX: StudyDirection.MAXIMIZE, Direction.MIN: StudyDirection.MINIMIZE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +121,10 @@ class StudyRunner:
             self._paths = run_paths(plan.project, run.id)
             journal = journal or resources.enter_context(Journal(plan.project, self._paths.study_journal))
             self._open(journal)
+            journal.commit()  # before the record: who finds that can read the journal
+            self._save()
             self._events = study_events(plan.space, plan.spec.objectives)
             self._tell_tensorboard()
-            self._save()
             resources.enter_context(self._housekeeper())
             if plan.tensorboard:
                 url = plan.project.url(self._paths.folder)

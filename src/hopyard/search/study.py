@@ -12,9 +12,10 @@ from optuna.storages import JournalStorage
 
 from hopyard.errors import InvalidSearch, NothingFound
 from hopyard.search.ledger import record_of
-from hopyard.search.optuna_journal import JournalBackend
+from hopyard.search.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend
+from hopyard.search.quiet import quiet_optuna
 from hopyard.store import Project, read_journal
-from hopyard.tracking import RunId, TrialRecord, find_study, run_paths
+from hopyard.tracking import RunId, TrialRecord, find_study, run_paths, study_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,12 +46,22 @@ class Study:
         Raises:
             RunNotFound: There is no such run, or it is no study.
             AmbiguousRun: Several runs answer to it.
+            CorruptRecord: Its record cannot be understood.
         """
         project = project or Project.open()
         run_id = find_study(project, what)
         lines = read_journal(project, run_paths(project, run_id).study_journal)
-        storage = JournalStorage(JournalBackend(lines))
-        return cls(project, run_id, optuna.load_study(study_name=str(run_id), storage=storage))
+        record = study_record(project, run_id)
+        assert record is not None
+        with quiet_optuna():
+            # a study whose driver was killed at its first step has no journal; for the reader it begins here
+            study = optuna.create_study(
+                storage=JournalStorage(JournalBackend(lines)),
+                study_name=str(run_id),
+                directions=[OPTUNA_DIRECTIONS[direction] for direction in record.directions],
+                load_if_exists=True,
+            )
+        return cls(project, run_id, study)
 
     def __repr__(self) -> str:
         return f"Study({str(self._run_id)!r}, {len(self.trials)} trials)"

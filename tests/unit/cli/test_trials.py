@@ -15,6 +15,7 @@ from hopyard.cli.main import build_app
 from hopyard.search.api import grid_search
 from hopyard.search.study import Study
 from hopyard.store import Project
+from hopyard.tracking import RunWriter, run_paths
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]
@@ -59,6 +60,28 @@ def numbers(result: Result) -> list[str]:
 @pytest.mark.parametrize("text", ["last", "pinot", "grid_search/run.1"])
 def test_a_study_is_found_by_any_of_its_names(command: Command, text: str) -> None:
     assert numbers(command("trials", text)) == ["0", "1", "2", "3"]
+
+
+@pytest.fixture
+def starting(study: Study, tmp_path: Path) -> Callable[..., Result]:
+    """Calls ``hopyard trials`` on a study that has its record and no journal yet."""
+    project = Project.open(str(tmp_path), "vineyard")
+    run = RunWriter.begin(project, app_id="app", kind="search", name="new", nodes=1, backend="processes")
+    project.put(run_paths(project, run.id).study, Path(study.logdir, "study.json").read_bytes())
+
+    def call(*arguments: str) -> Result:
+        options = ["--root", str(tmp_path), "--project", "vineyard", "trials", "new"]
+        return CliRunner().invoke(build_app(), [*options, *arguments], prog_name="hopyard")
+
+    return call
+
+
+def test_a_study_that_is_just_starting_has_no_trials_yet(starting: Callable[..., Result]) -> None:
+    result = starting()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "Study app/search/run.1 has no trials yet.\n"
+    assert (starting("--json").exit_code, starting("--json").stdout) == (0, "[]\n")
+    assert starting("--csv").stdout == "number,state,metric,seconds,folder,error\n"
 
 
 def test_a_trial_shows_value_parameters_and_error(command: Command) -> None:

@@ -135,6 +135,25 @@ def run(project: Project, backend: HereAndNow, *, earlier: RunRecord | None = No
     return StudyRunner(plan).run()
 
 
+class LooksFirst(HereAndNow):
+    """Looks the study up as another program would, before there is a trial."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(square)
+        self._project = project
+        self.seen: list[Study] = []
+
+    def start(self, orders: SlotOrders, count: int, service: DeskService) -> Gone:
+        self.seen.append(Study.load("squares", project=self._project))
+        return super().start(orders, count, service)
+
+
+def test_a_study_that_is_just_starting_can_be_read(project: Project) -> None:
+    backend = LooksFirst(project)
+    run(project, backend)
+    assert [study.trials for study in backend.seen] == [()]
+
+
 def resume(project: Project, backend: HereAndNow) -> Study:
     return run(project, backend, earlier=newest_study(project, "squares"))
 

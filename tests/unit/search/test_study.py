@@ -15,7 +15,7 @@ from hopyard.search.rows import RowsSampler
 from hopyard.search.space import Space
 from hopyard.search.study import Study
 from hopyard.store import Project
-from hopyard.tracking import RunId, RunWriter, TrialRecord, TrialState
+from hopyard.tracking import RunId, RunWriter, TrialRecord, TrialState, run_paths
 
 pytestmark = pytest.mark.unit
 
@@ -39,6 +39,19 @@ def study(project: Project) -> Study:
     return hopyard.grid_search(
         train, space, metric="accuracy", backend="processes", parallel=1, project=project, progress=False
     )
+
+
+def test_a_study_without_a_journal_has_no_trials(study: Study, tmp_path: Path) -> None:
+    """As a driver leaves it that was killed at its first step."""
+    project = Project.open(str(tmp_path), "q")
+    run = RunWriter.begin(project, app_id="app", kind="search", name="new", nodes=1, backend="processes")
+    there = Path(urllib.parse.urlsplit(study.logdir).path)
+    project.put(run_paths(project, run.id).study, (there / "study.json").read_bytes())
+    found = Study.load("new", project=project)
+    assert found.trials == ()
+    assert found.trials_dataframe().empty
+    with pytest.raises(NothingFound, match="it has no trials yet"):
+        found.best_trial  # noqa: B018  the property raises
 
 
 def test_trials_come_in_the_order_of_the_grid(study: Study) -> None:
