@@ -460,6 +460,26 @@ class RunNumberTaken(HopyardError, FileExistsError):
         return f"a newer run has the id {self.run_id}. Remove that one first."
 
 
+class StudyNameTaken(HopyardError, FileExistsError):
+    """A study cannot come back from the trash under a name that another one has."""
+
+    def __init__(self, run_id: str, name: str, other: str) -> None:
+        super().__init__(run_id, name, other)
+        self.run_id = run_id
+        self.name = name
+        self.other = other
+
+    def __str__(self) -> str:
+        return (
+            f"{self.run_id} cannot come back as {self.name!r}: the study {self.other} has this name. Give it another "
+            f"one with `hopyard restore {self.run_id} --name NAME`, or remove {self.other} first."
+        )
+
+    def __reduce__(self) -> tuple[type[StudyNameTaken], tuple[str, str, str]]:
+        # OSError keeps few arguments
+        return type(self), (self.run_id, self.name, self.other)
+
+
 class NotInTrash(HopyardError, LookupError):
     """No removed run answers to a text."""
 

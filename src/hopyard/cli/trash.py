@@ -70,17 +70,28 @@ def restore(
             autocompletion=complete_removed,
         ),
     ],
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A new name for the run.", show_default="the name that it had"),
+    ] = None,
 ) -> None:
-    """Bring runs back from the trash. `hopyard trash` lists what is there."""
+    """Bring runs back from the trash. `hopyard trash` lists what is there.
+
+    A study whose name another one has by now needs a new name.
+    """
     from hopyard.tracking.trash import find_removed, restore_run
 
+    if name is not None and len(runs) > 1:
+        raise typer.BadParameter(f"--name is for one run, and {len(runs)} were given.", param_hint="--name")
+    if name is not None and not name.strip():
+        raise typer.BadParameter("the name is empty; give a text.", param_hint="--name")
     project = Settings.of(context).open_project()
     with console.busy("Looking into the trash"):
         chosen = {each.id: each for each in (find_removed(project, text) for text in runs)}
     for removed in chosen.values():
         with console.busy(f"Moving {removed.id}"):
-            restore_run(project, removed)
-        console.line(f"Restored {removed.id} ({removed.name}).")
+            restore_run(project, removed, name=name)
+        console.line(f"Restored {removed.id} ({name or removed.name}).")
 
 
 def trash(context: typer.Context) -> None:

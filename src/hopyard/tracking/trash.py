@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hopyard.errors import (
@@ -16,13 +16,15 @@ from hopyard.errors import (
     PathNotFound,
     RunIsRunning,
     RunNumberTaken,
+    StudyNameTaken,
 )
 from hopyard.store import Project, RunPaths
-from hopyard.tracking.codec import decode
+from hopyard.tracking.codec import decode, encode_file
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number
 from hopyard.tracking.states import RunState
+from hopyard.tracking.studies import list_studies
 
 # To the microsecond: a new run may take the id of a removed one, and be removed in its turn.
 WHEN = "%Y%m%dT%H%M%S.%fZ"
@@ -88,19 +90,43 @@ def remove_run(project: Project, run_id: RunId, now: float) -> RemovedRun:
     return removed
 
 
-def restore_run(project: Project, removed: RemovedRun) -> None:
+def restore_run(project: Project, removed: RemovedRun, *, name: str | None = None) -> None:
     """Moves a run from the trash to where it was.
+
+    Args:
+        project: Where it is kept.
+        removed: The run.
+        name: What it is called from now on; as before if not given.
 
     Raises:
         RunNumberTaken: There is another run with its id.
+        StudyNameTaken: It is a study, and there is another one of this name.
+        CorruptRecord: It is to have a name, and its record cannot be read.
     """
     target, source = run_paths(project, removed.id).folder, removed.paths(project).folder
     if project.exists(target):
         raise RunNumberTaken(str(removed.id))
+    _check_name(project, removed, name or removed.name)
+    if name is not None:
+        _rename(project, removed, name)
     project.move(source, target)
     while (source := source.rpartition("/")[0]) != project.layout.trash:
         with suppress(FolderNotEmpty, PathNotFound):  # a store without folders has none to remove
             project.remove(source)
+
+
+def _check_name(project: Project, removed: RemovedRun, name: str) -> None:
+    """Checks that no other study has the name that a removed one is to have."""
+    if removed.record is None or not project.exists(removed.paths(project).study):
+        return
+    for other in list_studies(project, lambda study: study.name == name):
+        raise StudyNameTaken(str(removed.id), name, str(other.id))
+
+
+def _rename(project: Project, removed: RemovedRun, name: str) -> None:
+    path = removed.paths(project).record
+    record = decode(RunRecord, project.read(path), path)
+    project.put(path, encode_file(replace(record, name=name)))
 
 
 def list_trash(project: Project) -> list[RemovedRun]:

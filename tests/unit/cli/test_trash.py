@@ -49,6 +49,35 @@ def test_a_study_goes_and_comes_with_its_trials(project: Project, command: Comma
     assert names(project) == ["pinot"]
 
 
+def test_two_studies_never_get_one_name(project: Project, command: Command) -> None:
+    options = {"backend": "processes", "parallel": 1, "project": project}
+    old = grid_search(nothing, {"x": [1.0]}, name="pinot", **options)
+    command("rm", "pinot")
+    new = grid_search(nothing, {"x": [2.0]}, name="pinot", kind="again", **options)
+    refused = command("restore", "pinot")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"error: {old.run_id} cannot come back as 'pinot': the study {new.run_id} has this name. "
+        f"Give it another one with `hopyard restore {old.run_id} --name NAME`, or remove {new.run_id} first.\n"
+    )
+    assert names(project) == ["pinot"]
+    restored = command("restore", old.run_id, "--name", "pinot-1")
+    assert restored.stdout == f"Restored {old.run_id} (pinot-1).\n"
+    assert "x=1" in command("trials", "pinot-1").stdout
+    assert "x=2" in command("trials", "pinot").stdout
+
+
+def test_a_name_is_for_one_run(project: Project, command: Command) -> None:
+    for name in ("a", "b"):
+        launch(nothing, name=name, backend="inline", project=project)
+    command("rm", "a", "b")
+    result = command("restore", "a", "b", "--name", "c")
+    assert result.exit_code == 2
+    assert "--name is for one run, and 2 were given" in result.stderr
+    assert "the name is empty" in command("restore", "a", "--name", " ").stderr
+    assert names(project) == []
+
+
 def test_one_run_that_is_running_keeps_all_that_were_named(project: Project, command: Command) -> None:
     launch(nothing, name="ended", backend="inline", project=project)
     RunWriter.begin(project, app_id="app-1", kind="launcher", name="alive", nodes=1, backend="spark")

@@ -4,7 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from hopyard.errors import AmbiguousRun, NotInTrash, RunIsRunning, RunNotFound, RunNumberTaken
+from hopyard.errors import (
+    AmbiguousRun,
+    CorruptRecord,
+    NotInTrash,
+    RunIsRunning,
+    RunNotFound,
+    RunNumberTaken,
+    StudyNameTaken,
+)
 from hopyard.store import Project
 from hopyard.tracking import RunState, RunWriter, find_run, list_runs, run_paths
 from hopyard.tracking.trash import find_removed, list_trash, remove_run, restore_run
@@ -62,6 +70,49 @@ def test_a_run_with_the_id_of_a_removed_one_is_not_replaced(project: Project, be
     assert again.id == removed.id
     with pytest.raises(RunNumberTaken, match=str(again.id)):
         restore_run(project, removed)
+
+
+def study(project: Project, begin: Begin, **changes: object) -> RunWriter:
+    """A run that is a study."""
+    run = ended(begin, **changes)
+    project.put(run_paths(project, run.id).study, b"{}")
+    return run
+
+
+def test_a_study_does_not_come_back_beside_another_one_of_its_name(project: Project, begin: Begin) -> None:
+    removed = remove_run(project, study(project, begin, name="pinot").id, NOW)
+    other = study(project, begin, name="pinot", app_id="app-2")
+    with pytest.raises(StudyNameTaken, match=f"{other.id} .*restore {removed.id} --name") as caught:
+        restore_run(project, removed)
+    assert (caught.value.run_id, caught.value.name) == (str(removed.id), "pinot")
+    assert list_trash(project) == [removed]
+
+
+def test_a_study_comes_back_under_another_name(project: Project, begin: Begin) -> None:
+    removed = remove_run(project, study(project, begin, name="pinot").id, NOW)
+    study(project, begin, name="pinot", app_id="app-2")
+    with pytest.raises(StudyNameTaken):
+        restore_run(project, removed, name="pinot")
+    restore_run(project, removed, name="pinot-1")
+    assert find_run(project, "pinot-1").id == removed.id
+    assert find_run(project, "pinot").id.app_id == "app-2"
+
+
+def test_a_study_comes_back_beside_a_run_of_its_name_that_is_none(project: Project, begin: Begin) -> None:
+    removed = remove_run(project, study(project, begin, name="pinot").id, NOW)
+    ended(begin, name="pinot", app_id="app-2")
+    restore_run(project, removed)
+    assert len(list_runs(project).runs) == 2
+
+
+def test_a_damaged_run_keeps_its_name(project: Project, begin: Begin) -> None:
+    run = begin()
+    project.put(run_paths(project, run.id).record, b"{")
+    removed = remove_run(project, run.id, NOW)
+    with pytest.raises(CorruptRecord):
+        restore_run(project, removed, name="mended")
+    assert list_trash(project) == [removed]
+    restore_run(project, removed)
 
 
 def test_of_two_removed_runs_with_one_id_the_last_comes_back(project: Project, begin: Begin) -> None:
