@@ -52,6 +52,12 @@ def test_options_are_completed_inside_a_call(complete, name):
 
 
 @pytest.mark.parametrize("complete", [in_an_editor, in_a_notebook])
+@pytest.mark.parametrize("name", ["search", "grid_search", "ablation"])
+def test_options_of_a_search_are_completed_inside_a_call(complete, name):
+    assert complete(f"hopyard.{name}(print, {{}}, trial_") == {"trial_timeout="}
+
+
+@pytest.mark.parametrize("complete", [in_an_editor, in_a_notebook])
 def test_result_of_a_call_is_completed(complete):
     assert complete("hopyard.launch(print).val") == {"value", "values"}
     assert complete("hopyard.load_run('last').pa") == {"parameters", "path"}

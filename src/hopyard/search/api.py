@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from hopyard.search.ablation_space import Ablation
+from hopyard.search.option_names import checks_options
 from hopyard.search.options import shared_options
 from hopyard.search.request import SearchRequest
 from hopyard.search.rows import RowsSampler
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hopyard.store import Project
 
 
+@checks_options
 def search(
     fn: Callable[..., Any],
     space: Mapping[str, object] | SearchSpace,
@@ -115,6 +117,7 @@ def search(
     return request_of(fn, space, sampler, sampler_options, trials, options).run()
 
 
+@checks_options
 def grid_search(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     space: Mapping[str, object],
@@ -157,6 +160,7 @@ def grid_search(  # noqa: D417  those that all share are described in `search`
     return request_of(fn, space, "grid", None, None, options, call="grid_search").run()
 
 
+@checks_options
 def random_search(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     space: Mapping[str, object],
@@ -199,6 +203,7 @@ def random_search(  # noqa: D417  those that all share are described in `search`
     return request_of(fn, space, "random", None, trials, options, call="random_search").run()
 
 
+@checks_options
 def differential_evolution(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     space: Mapping[str, object],
@@ -260,6 +265,7 @@ def differential_evolution(  # noqa: D417  those that all share are described in
     return request_of(fn, space, "de", evolution, None, options, call="differential_evolution").run()
 
 
+@checks_options
 def ablation(  # noqa: D417  those that all share are described in `search`
     fn: Callable[..., Any],
     components: Mapping[str, Sequence[str]],

@@ -27,7 +27,7 @@ from hopyard.training.call import bind
 from hopyard.training.conductor import Conductor, Score
 from hopyard.training.feed_record import FeedRecord
 from hopyard.training.feedable import Feedable
-from hopyard.training.options import RunOptions, TrainSpec, run_options
+from hopyard.training.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.training.recorded_parameters import recorded_parameters
 from hopyard.training.result import RunResult
 from hopyard.training.shown_options import ShowsOptions
@@ -76,6 +76,7 @@ class Cluster(Feedable):
         trial: RunId | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
+        check_names(options, fn)
         call = bind(fn, args)
         self._payload = dump(call, user=call.call)
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec

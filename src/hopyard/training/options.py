@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from hopyard.cluster.node import Companion
 from hopyard.cluster.plan import Node, Plan
 from hopyard.cluster.ports import ANY_PORT, check_ports
 from hopyard.cluster.rendezvous import Patience
-from hopyard.errors import BadArguments, InvalidPlan
+from hopyard.errors import InvalidPlan
+from hopyard.training.option_names import OptionNames
 from hopyard.training.shared_options import first_wrong
 
 if TYPE_CHECKING:
@@ -26,6 +26,25 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 0.1
 LEAST_LEASE_SECONDS = 1.0  # some heartbeats have to fit in
+_ELSEWHERE = {  # what other libraries call the options
+    "nodes": "num_nodes n_nodes num_workers n_workers workers num_executors n_executors executors cluster_size "
+    "num_processes n_processes processes nproc nproc_per_node nnodes world_size np num_proc",
+    "args": "tf_args kwargs arguments fn_args params config train_loop_config",
+    "ps": "num_ps n_ps ps_nodes num_ps_tasks ps_tasks parameter_servers",
+    "evaluator": "eval_node eval evaluators",
+    "chief": "master_node master",
+    "gpus_per_node": "num_gpus gpus n_gpus gpus_per_worker gpus_per_trial use_gpu",
+    "max_restarts": "retries max_failures max_retries restarts",
+    "start_timeout": "reservation_timeout start_timeout_seconds reserve_timeout_seconds",
+    "timeout": "timeout_seconds",
+    "feed": "input_mode",
+    "progress": "verbose progress_bar show_progress_bar",
+    "name": "run_name app_name experiment_name",
+    "spark": "sc spark_session spark_context",
+    "project": "storage storage_path local_dir",
+    "epochs": "n_epochs num_epochs max_epochs",
+}
+_EPOCHS = "your function counts its epochs, or cluster.train(data, epochs=...) does where it is fed"
 
 
 class RunOptions(TypedDict, total=False):
@@ -122,6 +141,26 @@ def run_options(
     return cast(RunOptions, locals())
 
 
+def check_names(options: RunOptions, fn: object) -> None:
+    """Checks that a run has options of these names.
+
+    Args:
+        options: What a user gave by name.
+        fn: The user's function.
+
+    Raises:
+        BadArguments: It has not; the error names the option that is meant.
+    """
+    names = OptionNames(
+        call="launch",
+        known=RunOptions.__optional_keys__ | {"nodes", "args"},
+        elsewhere={word: option for option, words in _ELSEWHERE.items() for word in words.split()},
+        instead={"epochs": _EPOCHS},
+        own="give it to your function with args={{{0!r}: ...}}",
+    )
+    names.check(options, fn)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSpec:
     """How the nodes of a run are to be run, checked.
@@ -161,12 +200,10 @@ class TrainSpec:
         """Returns the specification that a user's arguments make.
 
         Raises:
-            BadArguments: There is no such option.
             InvalidPlan: Numbers do not fit together, or are out of their range.
             InvalidDevices: The GPUs asked for make no sense.
             InvalidPorts: The ports are none.
         """
-        _check_names(options)
         if wrong := first_wrong(options):
             raise InvalidPlan(wrong.given, wrong.remedy)
         plan = Plan.of(
@@ -209,14 +246,6 @@ class TrainSpec:
     def devices(self, node: Node) -> DeviceRequest:
         """Returns what a node may use: those that do not train get no GPU."""
         return self.trainer_devices if node.trains else DeviceRequest(gpus=0)
-
-
-def _check_names(options: RunOptions) -> None:
-    known = RunOptions.__optional_keys__
-    for name in options.keys() - known:
-        alike = difflib.get_close_matches(name, [*known, "nodes", "args"], n=1)
-        remedy = f"use {alike[0]!r}" if alike else "see help(hopyard.launch)"
-        raise BadArguments("launch", f"there is no option {name!r}; {remedy}")
 
 
 def _seconds(options: RunOptions, name: str, usual: float, *, least: float) -> float:

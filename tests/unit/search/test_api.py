@@ -30,7 +30,7 @@ def train_with_a_lock(rate: float) -> float:
         (train, {"rat": [0.1, 0.2]}, {}, BadArguments, "no parameter 'rat' .did you mean 'rate'"),
         (train, {"layers": [1, 2]}, {}, BadArguments, "'rate' has no default and is not in the space"),
         (train, {"rate": object()}, {}, InvalidSpace, "rate"),
-        (train, {"rate": [0.1, 0.2]}, {"paralel": 2}, TypeError, "keyword argument 'paralel'"),
+        (train, {"rate": [0.1, 0.2]}, {"paralel": 2}, BadArguments, "no option 'paralel'; use 'parallel'"),
         (train, {"rate": [0.1, 0.2]}, {"direction": "up"}, InvalidSearch, "direction='up'"),
         (train, {"rate": [0.1, 0.2]}, {"backend": "ray"}, InvalidSearch, "backend='ray'"),
         (train, {"rate": [0.1, 0.2]}, {"backend": "spark"}, NoActiveSpark, "Spark"),

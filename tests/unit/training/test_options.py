@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import hopyard
 from hopyard.cluster.devices import DeviceRequest
 from hopyard.cluster.ports import ANY_PORT
 from hopyard.cluster.rendezvous import Patience
@@ -103,9 +105,6 @@ WRONG: list[tuple[dict[str, Any], type[HopyardError], str]] = [
     ({"gpus_per_node": -1}, InvalidDevices, "gpus_per_node=-1"),
     ({"gpu_fraction": 1.5}, InvalidDevices, "gpu_fraction=1.5"),
     ({"gpus_per_node": 2, "gpu_fraction": 0.5}, InvalidDevices, "leave gpus_per_node=2 out"),
-    ({"max_restart": 3}, BadArguments, "there is no option 'max_restart'; use 'max_restarts'"),
-    ({"num_nodes": 2}, BadArguments, "there is no option 'num_nodes'; use 'nodes'"),
-    ({"xyzzy": 3}, BadArguments, "there is no option 'xyzzy'"),
 ]
 
 
@@ -116,3 +115,30 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(
     with pytest.raises(error, match=words) as caught:
         spec(4, **options)
     assert str(caught.value).endswith(".")
+
+
+def train(rate: float = 0.1) -> None:
+    """Does nothing with its rate."""
+
+
+UNKNOWN = [
+    ("max_restart", "use 'max_restarts'"),
+    ("num_nodes", "use 'nodes'"),
+    ("num_workers", "use 'nodes'"),
+    ("num_executors", "use 'nodes'"),
+    ("gpus", "use 'gpus_per_node'"),
+    ("tf_args", "use 'args'"),
+    ("n_epochs", "your function counts its epochs, or cluster.train(data, epochs=...) does where it is fed"),
+    ("rate", "give it to your function with args={'rate': ...}"),
+    ("xyzzy", "see help(hopyard.launch)"),
+]
+
+
+@pytest.mark.parametrize("call", [hopyard.launch, hopyard.Cluster])
+@pytest.mark.parametrize(("name", "remedy"), UNKNOWN)
+def test_an_option_that_there_is_none_of_names_the_right_one(
+    call: Callable[..., object], name: str, remedy: str
+) -> None:
+    with pytest.raises(BadArguments) as caught:
+        call(train, ps=1, **{name: 2})
+    assert str(caught.value) == f"wrong arguments for launch(): there is no option {name!r}; {remedy}."
