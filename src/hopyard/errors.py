@@ -1327,17 +1327,20 @@ class NothingFound(HopyardError, LookupError):
 
 
 class StudyBusy(HopyardError, RuntimeError):
-    """A study is to be resumed while another driver may still be at it."""
+    """A study is to be started or resumed while another driver may still be at it."""
 
-    def __init__(self, study: str, seconds: float) -> None:
-        super().__init__(study, seconds)
+    def __init__(self, study: str, driver: str, seconds: float, wait_seconds: float) -> None:
+        super().__init__(study, driver, seconds, wait_seconds)
         self.study = study
+        self.driver = driver
         self.seconds = seconds
+        self.wait_seconds = wait_seconds
 
     def __str__(self) -> str:
+        wait = f", or wait {self.wait_seconds:.0f} s if it is dead" if self.wait_seconds else ""
         return (
-            f"another program is running the study {self.study}; it last wrote {self.seconds:.0f} s ago. "
-            "Stop that program, or give this study another name."
+            f"another program is running the study {self.study}: {self.driver}, which last wrote {self.seconds:.0f} s "
+            f"ago. Stop that program, or give this study another name{wait}."
         )
 
 

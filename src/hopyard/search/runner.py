@@ -13,10 +13,11 @@ import optuna
 
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node import driver_search_path
-from hopyard.errors import JournalTaken, PathNotFound, StudyBusy, StudyFailed
+from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.search.desk import Desk
 from hopyard.search.desk_service import DeskService
+from hopyard.search.earlier import busy
 from hopyard.search.ledger import FOLDER, Ledger
 from hopyard.search.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.quiet import quiet_optuna
@@ -154,7 +155,7 @@ class StudyRunner:
         try:
             journal = Journal(self._plan.project, run_paths(self._plan.project, earlier.id).study_journal)
         except JournalTaken:
-            raise StudyBusy(str(earlier.id), time.time() - earlier.updated) from None
+            raise busy(self._plan.project, earlier) from None
         return resources.enter_context(journal)
 
     def _begin(self) -> RunWriter:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import re
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,6 +24,8 @@ from hopyard.errors import (
 )
 from hopyard.store import Project
 from hopyard.tracking import RunRecord, list_studies, study_record
+from hopyard.tracking.age import age_of
+from hopyard.tracking.driver_process import DriverProcess
 
 LOG = logging.getLogger(__name__)
 IF_EXISTS: Literal["if_exists"] = "if_exists"
@@ -72,8 +73,12 @@ class StudyName:
         return found[0] if found else None
 
     @contextmanager
-    def taken(self, project: Project, *, clock: Callable[[], float] = time.time) -> Iterator[str]:
+    def taken(self, project: Project, *, age: Callable[[Project, str], float] = age_of) -> Iterator[str]:
         """Yields the name of a new study, which no other driver can take while the context is open.
+
+        Args:
+            project: Where the study is to be kept.
+            age: Returns how many seconds ago a file was written.
 
         Raises:
             StudyExists: There is a study of this name.
@@ -81,15 +86,15 @@ class StudyName:
         """
         with ExitStack() as claim:
             if self.given is not None:
-                name = claim.enter_context(_claimed(project, self.given, clock))
+                name = claim.enter_context(_claimed(project, self.given, age))
             else:
-                name = self._next(project, claim, clock)
+                name = self._next(project, claim, age)
             yield name
 
-    def _next(self, project: Project, claim: ExitStack, clock: Callable[[], float]) -> str:
+    def _next(self, project: Project, claim: ExitStack, age: Callable[[Project, str], float]) -> str:
         for name in numbered(self.function):
             with suppress(StudyExists, StudyBusy):
-                return claim.enter_context(_claimed(project, name, clock))
+                return claim.enter_context(_claimed(project, name, age))
         raise AssertionError("numbers do not end")
 
     def _found(self, project: Project) -> Sequence[RunRecord]:
@@ -121,15 +126,16 @@ def _check_free(project: Project, name: str) -> None:
 
 
 @contextmanager
-def _claimed(project: Project, name: str, clock: Callable[[], float]) -> Iterator[str]:
+def _claimed(project: Project, name: str, age: Callable[[Project, str], float]) -> Iterator[str]:
     """Holds a name that no study has; a claim that its driver has left behind is taken over."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:32]
     path = f"{project.layout.logs}/.study-names/{digest}"
-    claim = json.dumps({"name": name, "time": clock(), "token": uuid.uuid4().hex}).encode()
+    driver = DriverProcess.this().to_json()
+    claim = json.dumps({"name": name, "driver": driver, "token": uuid.uuid4().hex}).encode()
     try:
         project.create(path, claim)
     except AlreadyExists:
-        _check_left(project, path, name, clock())
+        _check_left(project, path, name, age)
         project.put(path, claim)
     try:
         _check_free(project, name)
@@ -138,15 +144,18 @@ def _claimed(project: Project, name: str, clock: Callable[[], float]) -> Iterato
         _let_go(project, path, claim)
 
 
-def _check_left(project: Project, path: str, name: str, now: float) -> None:
+def _check_left(project: Project, path: str, name: str, age: Callable[[Project, str], float]) -> None:
     """Checks that whoever claimed a name is gone, or has a study by now, which the list of studies then tells."""
     try:
-        age = now - float(json.loads(project.read(path))["time"])
+        driver = DriverProcess.from_json(json.loads(project.read(path)).get("driver", {}))
+        seconds = age(project, path)
     except PathNotFound:
         return  # it has just been let go
-    if age < START_SECONDS:
+    if driver is not None and driver.lives() is False:
+        return
+    if seconds < START_SECONDS:
         _check_free(project, name)
-        raise StudyBusy(name, age)
+        raise StudyBusy(name, str(driver or "an unknown process"), seconds, START_SECONDS - seconds)
 
 
 def _let_go(project: Project, path: str, claim: bytes) -> None:

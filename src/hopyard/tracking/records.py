@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hopyard.tracking.driver_process import DriverProcess
 from hopyard.tracking.jsonvalue import Json
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
@@ -54,6 +55,7 @@ class RunRecord(Record):
         roles: The role of each node, by rank; empty where nobody told.
         attempts: How many times the nodes were started.
         restarts: Why each attempt but the last one ended, in order.
+        driver: The process that drives the run; see `DriverProcess`.
     """
 
     id: RunId
@@ -74,6 +76,7 @@ class RunRecord(Record):
     roles: tuple[str, ...] = ()
     attempts: int = 1
     restarts: tuple[str, ...] = ()
+    driver: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def app_id(self) -> str:
@@ -90,12 +93,27 @@ class RunRecord(Record):
         """The run's number among those of its kind in its application."""
         return self.id.number
 
+    @property
+    def driver_process(self) -> DriverProcess | None:
+        """The process that drives the run, or did; None if nobody told."""
+        return DriverProcess.from_json(self.driver)
+
+    @property
+    def seconds_until_lost(self) -> float:
+        """How long its driver may be silent."""
+        return HEARTBEATS_UNTIL_LOST * self.heartbeat_seconds
+
     def state_at(self, now: float) -> RunState:
-        """Returns the state as seen at `now`: LOST where a RUNNING record missed several heartbeats."""
-        silence = now - self.updated
-        if self.state is RunState.RUNNING and silence > HEARTBEATS_UNTIL_LOST * self.heartbeat_seconds:
-            return RunState.LOST
-        return self.state
+        """Returns the state as seen at `now` from this machine.
+
+        LOST is a record that says RUNNING and has missed several heartbeats, or whose driver was a process of this
+        machine that is gone.
+        """
+        if self.state is not RunState.RUNNING:
+            return self.state
+        driver = self.driver_process
+        is_gone = driver is not None and driver.lives() is False
+        return RunState.LOST if is_gone or now - self.updated > self.seconds_until_lost else self.state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

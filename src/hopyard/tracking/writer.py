@@ -15,6 +15,7 @@ from typing import Self
 from hopyard.errors import AlreadyExists, PathNotFound, RunEnded
 from hopyard.store import Project
 from hopyard.tracking.codec import encode_file
+from hopyard.tracking.driver_process import DriverProcess
 from hopyard.tracking.jsonvalue import Json
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
@@ -57,6 +58,7 @@ class RunWriter:
         details: Mapping[str, Json] | None = None,
         roles: Sequence[str] = (),
         trial: RunId | None = None,
+        driver: DriverProcess | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Self:
         """Returns the writer of a new run, which has the next free number and is RUNNING in the project.
@@ -81,6 +83,7 @@ class RunWriter:
             heartbeat_seconds=heartbeat_seconds,
             details=dict(details or {}),
             roles=tuple(roles),
+            driver=(driver or DriverProcess.this()).to_json(),
         )
         if trial is None:
             return cls(project, _create(project, draft), clock=clock)
@@ -102,9 +105,9 @@ class RunWriter:
             reason: Why it is taken up again.
             clock: Seconds since the epoch.
         """
-        writer = cls(
-            project, dataclasses.replace(record, state=RunState.RUNNING, ended=None, error=None), clock=clock
-        )
+        driver = DriverProcess.this().to_json()
+        again = dataclasses.replace(record, state=RunState.RUNNING, ended=None, error=None, driver=driver)
+        writer = cls(project, again, clock=clock)
         writer.restarted(record.attempts, reason)
         return writer
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -14,6 +17,7 @@ from hopyard.search.study_names import START_SECONDS, StudyName, fresh_name
 from hopyard.store import Project
 from hopyard.tracking import Direction, RunId, RunWriter, StudyRecord, run_paths
 from hopyard.tracking.codec import encode_file
+from hopyard.tracking.driver_process import DriverProcess
 
 pytestmark = pytest.mark.unit
 
@@ -144,12 +148,44 @@ def test_of_drivers_that_start_the_same_study_at_once_one_succeeds(project: Proj
         assert sum(pool.map(start, range(8))) == 1
 
 
-def test_a_name_that_a_dead_driver_has_claimed_is_free_after_a_while(project: Project) -> None:
-    with ExitStack() as dead:
-        dead.enter_context(wish("digits").taken(project, clock=lambda: 0.0))
-        with pytest.raises(StudyBusy), wish("digits").taken(project, clock=lambda: START_SECONDS - 1):
+HOLDER = """
+import sys
+from hopyard.search.study_names import StudyName
+from hopyard.store import Project
+with StudyName(given="digits", function="train").taken(Project.open(sys.argv[1], "p")):
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_name_that_a_killed_driver_has_claimed_is_free_at_once(tmp_path: Path) -> None:
+    project = Project.open(str(tmp_path), "p")
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "taken\n"
+        words = rf"running the study digits: process {holder.pid} on .* if it is dead"
+        with pytest.raises(StudyBusy, match=words), wish("digits").taken(project):
             pass
-        with wish("digits").taken(project, clock=lambda: START_SECONDS + 1) as name:
+        holder.kill()
+        holder.wait()
+    with wish("digits").taken(project) as name:
+        assert name == "digits"
+
+
+def test_a_name_that_a_dead_driver_has_claimed_elsewhere_is_free_after_a_while(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = DriverProcess.this()
+    with ExitStack() as dead:
+        with monkeypatch.context() as patch:
+            patch.setattr(DriverProcess, "this", lambda: replace(here, host="host-b"))
+            dead.enter_context(wish("digits").taken(project))
+        words = r"process \d+ on host-b, which last wrote 59 s ago\. .* or wait 1 s if it is dead\."
+        young = wish("digits").taken(project, age=lambda *_: START_SECONDS - 1)
+        with pytest.raises(StudyBusy, match=words), young:
+            pass
+        with wish("digits").taken(project, age=lambda *_: START_SECONDS + 1) as name:
             assert name == "digits"
 
 
