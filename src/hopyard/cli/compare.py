@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ from hopyard.cli.wording import duration, local_time, number
 
 if TYPE_CHECKING:
     from hopyard.store import Project
-    from hopyard.tracking import MetricPoint, RunReader, RunRecord
+    from hopyard.tracking import MetricPoint, RunId, RunReader, RunRecord
 
 MARK = "*"
 
@@ -70,6 +70,7 @@ class Side:
         known: What `hopyard runs --json` says of it.
         least: The smallest value of each metric.
         greatest: The largest.
+        trial: Its number, if it is a trial.
         corrupt: What is wrong with metrics that could not be read.
     """
 
@@ -77,6 +78,7 @@ class Side:
     known: Mapping[str, Any]
     least: Mapping[str, float]
     greatest: Mapping[str, float]
+    trial: int | None = None
     corrupt: Sequence[Exception] = ()
 
     @classmethod
@@ -89,12 +91,24 @@ class Side:
             known=run_object(project, run, newest_of(points), now=now),
             least=extremes(points, min),
             greatest=extremes(points, max),
+            trial=trial_number(project, run.id),
             corrupt=points.corrupt,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Returns it for other programs."""
-        return {**self.known, "metrics_min": self.least, "metrics_max": self.greatest}
+        return {
+            **self.known,
+            "trial": self.trial,
+            "metrics_min": self.least,
+            "metrics_max": self.greatest,
+        }
+
+    @property
+    def title(self) -> str:
+        """Which run it is."""
+        number = "" if self.trial is None else f" (trial {self.trial})"
+        return f"{self.known['id']}{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +122,21 @@ class Row:
     def differs(self) -> bool:
         """Whether the runs are not all alike in it."""
         return len(set(self.cells)) > 1
+
+
+def trial_number(project: Project, run_id: RunId) -> int | None:
+    """Returns the number of a trial; None if the run is none."""
+    from hopyard.tracking.trial_runs import trial_record
+
+    if not run_id.trial:
+        return None
+    record = trial_record(project, run_id)
+    if record is not None:
+        return record.number
+    from hopyard.search.study import Study  # of a trial that has not ended, only the study knows
+
+    study = Study.load(str(replace(run_id, trial="")), project=project)
+    return next((trial.number for trial in study.trials if trial.folder == run_id.trial), None)
 
 
 def extremes(points: Iterable[MetricPoint], choose: Callable[[float, float], float]) -> dict[str, float]:
@@ -135,7 +164,7 @@ def print_table(sides: Sequence[Side], rows: Sequence[Row]) -> None:
     """Prints which run is which, and below it the rows."""
     letters = ascii_uppercase[: len(sides)]
     for letter, side in zip(letters, sides, strict=True):
-        console.line(f"{letter}  {side.known['id']}")
+        console.line(f"{letter}  {side.title}")
     console.line()
     columns = [
         Column(name=" "),
@@ -150,6 +179,7 @@ def _facts(side: Side) -> dict[str, str]:
     run = side.run
     return {
         "name": run.name,
+        "trial": "" if side.trial is None else str(side.trial),
         "state": side.known["state"],
         "nodes": str(run.nodes),
         "backend": run.backend,

@@ -41,6 +41,7 @@ def trial_as_run(project: Project, run_id: RunId) -> RunRecord:
         started=trial.started or study.started,
         ended=trial.ended,
         error=trial.error,
+        value=None if trial.value is None else repr(trial.value),
         attempts=trial.attempt + 1,
     )
 

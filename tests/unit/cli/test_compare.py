@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from typer.testing import Result
@@ -9,6 +10,7 @@ from typer.testing import Result
 from hopyard import NodeContext, launch
 from hopyard.search.api import grid_search
 from hopyard.store import Project
+from hopyard.tracking import find_run, run_paths
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]
@@ -71,6 +73,32 @@ def test_trials_are_compared_by_their_parameters(project: Project, command: Comm
     grid_search(square, {"x": [1.0, 2.0]}, name="study", backend="processes", parallel=1, project=project)
     result = command("compare", "study/x=1.0", "study/x=2.0")
     assert "*  parameter x  1" in result.stdout
+
+
+def test_trials_are_shown_with_their_numbers_and_values(project: Project, command: Command) -> None:
+    study = grid_search(
+        square, {"x": [3.0, 2.0]}, name="study", backend="processes", parallel=1, project=project
+    )
+    text = command("compare", "study/x=2.0", "study/x=3.0", "study").stdout
+    assert text.splitlines()[:3] == [
+        f"A  {study.run_id}/x=2.0 (trial 1)",
+        f"B  {study.run_id}/x=3.0 (trial 0)",
+        f"C  {study.run_id}",
+    ]
+    cells = [line.split() for line in text.splitlines()]
+    assert ["*", "trial", "1", "0"] in cells
+    assert ["*", "value", "4.0", "9.0", "9"] in cells
+    found = json.loads(command("compare", "study/x=2.0", "study/x=3.0", "study", "--json").stdout)
+    assert [run["trial"] for run in found["runs"]] == [1, 0, None]
+    assert [run["value"] for run in found["runs"]] == ["4.0", "9.0", "9"]
+
+
+def test_a_trial_that_is_under_way_has_its_number(project: Project, command: Command) -> None:
+    grid_search(square, {"x": [3.0, 2.0]}, name="study", backend="processes", parallel=1, project=project)
+    study = find_run(project, "study").id
+    project.remove(run_paths(project, replace(study, trial="x=2.0")).trial_record)  # it comes with the end
+    text = command("compare", "study/x=3.0", "study/x=2.0").stdout
+    assert text.splitlines()[1] == f"B  {study}/x=2.0 (trial 1)"
 
 
 def test_one_run_is_nothing_to_compare(command: Command, two: list[str]) -> None:
