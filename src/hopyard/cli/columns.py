@@ -27,12 +27,14 @@ class Column:
         cut: Where its cells may be cut.
         least: To how many characters they may be cut.
         is_optional: Whether it may be left out.
+        is_peer: Whether it gets as much room as other columns of the same kind, wherever it stands.
     """
 
     name: str
     cut: Cut = Cut.NOWHERE
     least: int = 0
     is_optional: bool = False
+    is_peer: bool = False
 
 
 def fitted(
@@ -40,7 +42,8 @@ def fitted(
 ) -> tuple[list[Column], list[list[str]]] | None:
     """Returns the columns and cells that a table of some width shows; None if no table has room.
 
-    Optional columns go first, from the right; then cells are cut, those on the right more than those on the left.
+    Optional columns go first, from the left; then cells are cut, those on the right more than those on the left. Peers
+    get equal parts of the room that the others leave.
 
     Args:
         columns: The columns.
@@ -49,7 +52,7 @@ def fitted(
     """
     needs = [_need(column, [row[number] for row in rows]) for number, column in enumerate(columns)]
     shown = list(range(len(columns)))
-    for number in reversed(range(len(columns))):
+    for number in range(len(columns)):
         if _total([needs[each].least for each in shown]) <= width:
             break
         if columns[number].is_optional:
@@ -58,8 +61,11 @@ def fitted(
     if room < 0:
         return None
     widths: dict[int, int] = {}
-    for number in shown:
-        more = min(room, needs[number].whole - needs[number].least)
+    peers = sorted((each for each in shown if columns[each].is_peer), key=lambda each: needs[each].missing)
+    others = [each for each in shown if not columns[each].is_peer]
+    for place, number in enumerate(others + peers):
+        part = room if number in others else room // (len(shown) - place)
+        more = min(part, needs[number].missing)
         widths[number] = needs[number].least + more
         room -= more
     cells = [[cut(row[number], widths[number], columns[number].cut) for number in shown] for row in rows]
@@ -81,6 +87,10 @@ class _Need:
 
     least: int
     whole: int
+
+    @property
+    def missing(self) -> int:
+        return self.whole - self.least
 
 
 def _need(column: Column, cells: Sequence[str]) -> _Need:

@@ -169,7 +169,7 @@ def print_table(sides: Sequence[Side], rows: Sequence[Row]) -> None:
     columns = [
         Column(name=" "),
         Column(name="WHAT", cut=Cut.END, least=12),
-        *(Column(name=letter, cut=Cut.END, least=10) for letter in letters),
+        *(Column(name=letter, cut=Cut.END, least=8, is_peer=True) for letter in letters),
     ]
     cells = [[MARK if row.differs else "", row.name, *row.cells] for row in rows]
     console.table(columns, cells, styles={**STYLES, MARK: "bold yellow"})

@@ -74,7 +74,8 @@ def table(
     """Prints rows under headings.
 
     On a terminal, cells are cut and columns left out until the table has room. If that does not help, each row
-    becomes a block: its first cell on a line of its own, the others below it.
+    becomes a block: its first cell on a line of its own, the others below it. Where columns are peers, all cells but
+    theirs are on the first line, and theirs have their headings.
 
     Args:
         columns: The columns.
@@ -89,7 +90,7 @@ def table(
         return
     shown = fitted(columns, cells, console.width)
     if shown is None:
-        console.print(*_blocks(cells, styles or {}), sep="\n")
+        console.print(*_blocks(columns, cells, styles or {}), sep="\n")
     else:
         console.print(_rich_table(*shown, styles or {}))
 
@@ -142,14 +143,23 @@ def _add_rows(target: Table, rows: Sequence[Sequence[str]], styles: Mapping[str,
         target.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
 
 
-def _blocks(rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> list[object]:
+def _blocks(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Mapping[str, str]
+) -> list[object]:
     from rich.padding import Padding
     from rich.text import Text
 
+    peers = [number for number, column in enumerate(columns) if column.is_peer]
+    below = peers or list(range(1, len(columns)))
     blocks: list[object] = []
-    for first, *others in rows:
+    for row in rows:
+        first = " ".join(cell for number, cell in enumerate(row) if number not in below and cell)
         blocks.append(Text(first, style="bold", overflow="fold"))
-        parts = [Text(cell, style=styles.get(cell, "")) for cell in others if cell]
+        parts = [
+            Text(f"{columns[number].name}=" if peers else "").append(row[number], styles.get(row[number], ""))
+            for number in below
+            if row[number]
+        ]
         blocks.append(Padding(Text(GAP).join(parts), (0, 0, 0, len(GAP))))
     return blocks
 

@@ -27,9 +27,9 @@ COLUMNS = (
     Column(name="NAME", cut=Cut.END, least=8),
     Column(name="STATE"),
     Column(name="TRIALS"),
-    Column(name="BEST", cut=Cut.END, least=12),
+    Column(name="BEST", cut=Cut.END, least=16),
     Column(name="STARTED", is_optional=True),
-    Column(name="DURATION"),
+    Column(name="DURATION", is_optional=True),
 )
 UNDER_WAY = ("WAITING", "RUNNING")
 AT_ONCE = 4 * THREADS

@@ -11,7 +11,7 @@ import optuna
 from optuna.storages import JournalStorage
 
 from hopyard.errors import InvalidSearch, NothingFound
-from hopyard.search.ledger import record_of
+from hopyard.search.ledger import TIMES, record_of
 from hopyard.search.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend
 from hopyard.search.quiet import quiet_optuna
 from hopyard.store import Project, read_journal
@@ -19,6 +19,8 @@ from hopyard.tracking import RunId, TrialRecord, find_study, run_paths, study_re
 
 if TYPE_CHECKING:
     import pandas as pd
+
+OWN_COLUMNS = (f"user_attrs_{TIMES}", "system_attrs_hopyard:")  # times are in the columns of dates
 
 
 class Study:
@@ -128,7 +130,7 @@ class Study:
         return self._project.url(folder)
 
     def trials_dataframe(self) -> pd.DataFrame:
-        """Returns all trials as a pandas DataFrame, with Optuna's columns.
+        """Returns all trials as a pandas DataFrame, with Optuna's columns, without what only Hopyard needs.
 
         Times are those of the attempt that counts: neither the pause before a study was resumed nor an attempt that was
         lost is part of a trial's duration.
@@ -139,7 +141,7 @@ class Study:
                 table[column] = [_local_time(getattr(trial, times)) for trial in self.trials]
         if "duration" in table:
             table["duration"] = table["datetime_complete"] - table["datetime_start"]
-        return table
+        return table[[column for column in table if not column.startswith(OWN_COLUMNS)]]
 
 
 def _local_time(seconds: float | None) -> pd.Timestamp | None:

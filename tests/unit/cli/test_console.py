@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hopyard.cli import console
@@ -45,6 +47,25 @@ def test_a_cell_that_is_too_long_is_cut_and_the_table_stays_a_table(
     ] * 3
     assert lines[2].endswith("x…")
     assert len(lines[2]) == 80
+
+
+def test_a_narrow_terminal_shows_peers_with_their_headings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_terminal(monkeypatch, columns=20)
+    monkeypatch.setenv("NO_COLOR", "1")
+    letters = [Column(name=letter, cut=Cut.END, least=8, is_peer=True) for letter in "ABC"]
+    columns = [Column(name=" "), Column(name="WHAT"), *letters]
+    console.table(columns, [("*", "error", "broken", "", "so it is"), ("", "state", *["FAILED"] * 3)])
+    plain = re.sub("\x1b\\[[0-9]*m| +$", "", capsys.readouterr().out, flags=re.MULTILINE)
+    assert plain.splitlines() == [
+        "* error",
+        "  A=broken  C=so it",
+        "  is",
+        "state",
+        "  A=FAILED  B=FAILED",
+        "  C=FAILED",
+    ]
 
 
 def test_a_narrow_terminal_shows_each_row_as_a_block(

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from hopyard.cli.columns import fitted
+from hopyard.cli.studies import COLUMNS, row
 from hopyard.store import Project
-from hopyard.tracking import Direction, RunState, RunWriter, StudyRecord, run_paths
+from hopyard.tracking import Direction, RunState, RunWriter, StudyRecord, run_paths, study_record
 from hopyard.tracking.codec import encode_file
 
 pytestmark = pytest.mark.unit
@@ -35,6 +37,17 @@ def test_a_study_is_listed_with_its_progress_and_its_best(project: Project, comm
     run = study(project, "pinot", counts=counts, best_trial=3, best_value=0.93125)
     _, row = command("studies").stdout.splitlines()
     assert row.startswith(f"{run.id}  pinot  RUNNING  12/20 (1 failed)  accuracy=0.9313  ")
+
+
+def test_a_narrow_terminal_shows_a_table_with_the_best_in_full(project: Project) -> None:
+    counts = {"FINISHED": 91, "FAILED": 12}
+    run = study(project, "a study of pinot", counts=counts, trials=120, best_trial=3, best_value=0.93125)
+    record = study_record(project, run.id)
+    assert record is not None
+    shown = fitted(COLUMNS, [row(run.record, record, now=time.time())], 80)
+    assert shown is not None
+    assert [column.name for column in shown[0]] == ["STUDY", "NAME", "STATE", "TRIALS", "BEST"]
+    assert shown[1][0][3:] == ["103/120 (12 failed)", "accuracy=0.9313"]
 
 
 def test_a_study_without_a_limit_tells_how_many_have_ended(project: Project, command: Command) -> None:

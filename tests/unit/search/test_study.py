@@ -93,6 +93,24 @@ def test_a_study_is_read_back_by_its_name_its_id_and_as_the_last_one(study: Stud
     assert repr(study) == f"Study({study.run_id!r}, 4 trials)"
 
 
+def test_the_table_of_trials_has_nothing_that_only_hopyard_needs(study: Study) -> None:
+    assert list(study.trials_dataframe().columns) == [
+        "number",
+        "value",
+        "datetime_start",
+        "datetime_complete",
+        "duration",
+        "params_layers",
+        "params_rate",
+        "user_attrs_error",
+        "user_attrs_error_type",
+        "user_attrs_folder",
+        "user_attrs_host",
+        "user_attrs_result",
+        "state",
+    ]
+
+
 def test_trials_come_as_a_table(study: Study) -> None:
     table = study.trials_dataframe()
     assert list(table["value"].dropna()) == [0.1, 0.2]
