@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,6 +42,17 @@ _HOME = {
     "random_search": "hopyard.search.api",
     "search": "hopyard.search.api",
 }
+
+
+def _load_tqdm() -> None:
+    """Loads the progress bars of Optuna, which Hopyard never shows.
+
+    In a notebook without ipywidgets they warn when they are loaded. Whichever module of this package is imported
+    first, they are there by then.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "IProgress not found")
+        import_module("tqdm.auto")
 
 
 def __getattr__(name: str) -> Any:
@@ -97,3 +109,5 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 sys.modules[__name__].__class__ = _Search
+if "ipykernel" in sys.modules and find_spec("optuna") is not None:
+    _load_tqdm()
