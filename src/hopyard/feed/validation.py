@@ -32,6 +32,13 @@ def split(data: object, validation: object) -> tuple[object, object | None]:
     return data, validation
 
 
+def words(validation: object) -> str:
+    """Returns what was given to validate with, for an error."""
+    if isinstance(validation, (str, int, float)):
+        return f"validation={validation!r}"
+    return f"the {type(validation).__name__} given as validation="
+
+
 def _by_fraction(data: Any, fraction: float) -> tuple[object, object]:
     if isinstance(fraction, bool) or not 0 < fraction < 1:
         raise BadArguments(

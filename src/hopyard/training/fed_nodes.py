@@ -99,8 +99,11 @@ class FedNodes:
     def look(self) -> Standing:
         """Returns how they are doing right now."""
         standing = self._run.standing()
-        nodes = tuple(node for node in standing.nodes if node.rank in self._ranks)
-        return Standing(attempt=standing.attempt, nodes=nodes)
+        nodes, before = (
+            tuple(node for node in some if node.rank in self._ranks)
+            for some in (standing.nodes, standing.before)
+        )
+        return Standing(attempt=standing.attempt, nodes=nodes, before=before)
 
     def team(self, standing: Standing) -> Team:
         """Returns those that can be fed."""
