@@ -299,6 +299,21 @@ def test_rows_of_two_calls_of_train_are_fed_again_in_their_order(executors: Spar
     assert rows_by_epoch(values) == {1: [*range(ROWS)], 2: [*range(ROWS, 2 * ROWS)]}
 
 
+def test_rows_of_an_earlier_call_that_were_not_read_come_before_those_under_way(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(ROWS, 2 * ROWS, 1, 4), epochs=2)
+        accounts = feed(pool, cluster, held_rows(executors))
+        kill_between_epochs()
+        signed_in(Project.open(), 2, attempt=1)
+        say_the_word(Project.open())
+        (account,) = accounts.result(SECONDS)
+        assert (account.rows, account.attempt) == (ROWS, 1)
+        values = cluster.wait(SECONDS).values
+    assert rows_by_epoch(values) == {1: [*range(ROWS, 2 * ROWS)], 2: [*range(ROWS)]}
+
+
 def feed_then_hold_back(cluster: Cluster, executors: SparkSession) -> None:
     """Feeds three epochs, of which nodes read one and fail; when they start again, half of the rows do not come."""
     say_the_word(Project.open())

@@ -351,12 +351,12 @@ def ids_of_each_epoch(ctx: NodeContext) -> int:
 
 
 NO_VALIDATION = {
-    "frame": (
-        lambda frame: frame.where("id < 0"),
-        "the DataFrame given as validation= has no rows to validate with",
+    "frame": (lambda frame: frame.where("id < 0"), "the DataFrame given as validation has no rows"),
+    "part": (lambda _: 0.000_001, "validation=1e-06 leaves no rows to validate with; give more"),
+    "column": (
+        lambda _: "none",
+        "validation='none' leaves no rows to validate with: that column is true in no",
     ),
-    "part": (lambda _: 0.000_001, "validation=1e-06 has no rows to validate with"),
-    "column": (lambda _: "none", "validation='none' has no rows to validate with"),
     "most": (lambda _: 0.999_999, "validation=0.999999 leaves no rows to train on"),
     "all": (lambda _: "every", "validation='every' leaves no rows to train on"),
 }

@@ -17,7 +17,7 @@ from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.replay_job import ReplayJob
 from hopyard.feed.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
 from hopyard.feed.sources import FeedJob, FrameSource, Source
-from hopyard.feed.validation import words
+from hopyard.feed.validation import nothing_to_train_on, nothing_to_validate_with
 from hopyard.tracking import RunId
 from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team
 from hopyard.training.feed_watch import Progress, ended_early, has_enough, has_failed
@@ -237,12 +237,10 @@ def _check_rows(source: Source, order: FeedOrder, account: EpochAccount) -> None
     """
     if not account.is_whole or account.rows or account.dropped:
         return
-    if order.validation is not None:
-        raise BadArguments(
-            "train", f"{words(order.validation)} leaves no rows to train on; give more data or hold out less"
-        )
-    if isinstance(source, FrameSource):  # programs of TensorFlowOnSpark may feed an empty RDD
-        raise BadArguments("train", "the DataFrame has no rows to train on; check its filters")
+    is_frame = isinstance(source, FrameSource)
+    if is_frame or order.validation is not None:  # programs of TensorFlowOnSpark may feed an empty RDD
+        data = "DataFrame" if is_frame else "RDD"
+        raise BadArguments("train", nothing_to_train_on(data, order.validation))
 
 
 def _check_held(team: Team, order: FeedOrder, answers: Mapping[int, Mapping[str, Any]]) -> None:
@@ -252,9 +250,7 @@ def _check_held(team: Team, order: FeedOrder, answers: Mapping[int, Mapping[str,
         raise FeedJobFailed(f"the rows for validation do not fit on the disk of {who}; validate with fewer")
     counts = {rank: answer["rows"] for rank, answer in answers.items()}
     if counts and not any(counts.values()):
-        raise BadArguments(
-            "train", f"{words(order.validation)} has no rows to validate with; give some, or none"
-        )
+        raise BadArguments("train", nothing_to_validate_with(order.validation))
     if len(set(counts.values())) > 1:
         raise FeedJobFailed(
             f"the rows for validation differ each time that Spark computes them ({counts} by node); "
