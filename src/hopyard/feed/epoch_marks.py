@@ -11,7 +11,7 @@ NO_EPOCH = (-1, -1)
 
 
 class EpochMarks:
-    """The epochs that come to a node; called with the lock of its inbox held.
+    """The epochs that come to a node; called with the lock of its inbox held, except for `ask`, which who reads calls.
 
     An epoch counts as read when the function asks for more after its end, or ends its feed there: only then has it done
     what it does after an epoch, such as saving what was learnt.

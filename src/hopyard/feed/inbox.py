@@ -85,8 +85,13 @@ class Inbox:
             self._wait_for_room(size, lambda: False)
             return Taken.STOPPED if self._stopped else self._add(piece, size)
 
+    def go_on(self) -> None:
+        """Takes note that the function asks for more, and so is through with all that it has got."""
+        if self._epochs.ask():
+            self._on_read()
+
     def draw(
-        self, rows: int = 1, *, in_hand: int = 0, is_alone: Callable[[], bool] = lambda: False
+        self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
     ) -> Piece | EpochEnd | Inquiry | None:
         """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
 
@@ -94,7 +99,6 @@ class Inbox:
 
         Args:
             rows: How many rows an inquiry should have; fewer if no more come, or there is no room for more.
-            in_hand: How many rows were drawn that the function has not got yet.
             is_alone: Tells whether nobody but the caller could give results.
 
         Raises:
@@ -103,10 +107,6 @@ class Inbox:
         """
         with self._changed:
             self._was_asked = True
-            is_news = not in_hand and self._epochs.ask()
-        if is_news:
-            self._on_read()
-        with self._changed:
             while not self._pieces:
                 inquiry = self._inquiries.ready(rows, is_full=bool(self._blocked))
                 if inquiry is not None:

@@ -263,9 +263,12 @@ class RowFeed:
         """
         self._is_asked = False
         with self._lock:
-            if self._ahead:
-                return self._ahead.pop()
-        found = self._inbox.draw(rows, in_hand=in_hand, is_alone=self._is_alone)
+            ahead = self._ahead.pop() if self._ahead else None
+        if not in_hand and not isinstance(ahead, EpochEnd):
+            self._inbox.go_on()
+        if ahead is not None:
+            return ahead
+        found = self._inbox.draw(rows, is_alone=self._is_alone)
         if isinstance(found, EpochEnd):
             return found
         if isinstance(found, Piece):
