@@ -290,6 +290,27 @@ def test_rows_for_validation_are_there_again_although_train_has_returned(executo
     assert rows_by_epoch(values) == {1: [*range(ROWS)]}
 
 
+def read_all_then_validate(ctx: NodeContext) -> tuple[int, int, int]:
+    """Returns the attempt, how many rows came, and how many there are to validate with; at first it gets no further."""
+    feed = ctx.feed()
+    sign_in(ctx)
+    rows = sum(len(batch) for batch in feed)
+    if ctx.attempt == 0:
+        ctx.project.put(f"waits/{ctx.rank}", b"")
+        threading.Event().wait()
+    return ctx.attempt, rows, len(ctx.feed("validation"))
+
+
+def test_rows_for_validation_are_there_again_when_all_others_were_read(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(read_all_then_validate, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4), validation=executors.range(0, FREE_ROWS, 1, 2))
+        result = pool.submit(cluster.wait, SECONDS)
+        kill_between_epochs()
+        assert result.result(SECONDS).values == ((1, 0, FREE_ROWS), (1, 0, FREE_ROWS))
+
+
 def test_rows_of_two_calls_of_train_are_fed_again_in_their_order(executors: SparkSession) -> None:
     with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
         cluster.train(executors.range(0, ROWS, 1, 4), epochs=2)
@@ -312,6 +333,28 @@ def test_rows_of_an_earlier_call_that_were_not_read_come_before_those_under_way(
         assert (account.rows, account.attempt) == (ROWS, 1)
         values = cluster.wait(SECONDS).values
     assert rows_by_epoch(values) == {1: [*range(ROWS, 2 * ROWS)], 2: [*range(ROWS)]}
+
+
+def read_two_epochs_then_wait(ctx: NodeContext) -> tuple[int, list[int]]:
+    """Returns the attempt and the numbers of its epochs; at first it reads no further than two."""
+    numbers: list[int] = []
+    feed = ctx.feed()
+    sign_in(ctx)
+    for epoch in feed.epochs():
+        if ctx.attempt == 0 and len(numbers) == 2:
+            ctx.project.put(f"waits/{ctx.rank}", b"")
+            threading.Event().wait()
+        numbers.append(epoch.number)
+        assert sum(len(batch["id"]) for batch in epoch.as_numpy(50))
+    return ctx.attempt, numbers
+
+
+def test_epochs_keep_their_numbers_through_all_calls_of_train(executors: SparkSession) -> None:
+    with Cluster(read_two_epochs_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4))
+        cluster.train(executors.range(0, ROWS, 1, 4), epochs=3)
+        kill_between_epochs()
+        assert cluster.wait(SECONDS).values == ((1, [2, 3]), (1, [2, 3]))
 
 
 def feed_then_hold_back(cluster: Cluster, executors: SparkSession) -> None:

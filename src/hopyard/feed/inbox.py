@@ -56,7 +56,7 @@ class Inbox:
         self._was_asked = False
 
     def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
-        """Takes note that an epoch of a feed begins, and how many come, this one included; 0 for a stream, which has none."""
+        """Takes note that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
         with self._changed:
             self._mark(self._epochs.begin(feed, epoch, epochs_left))
 

@@ -45,7 +45,16 @@ class EpochFeeder:
         self._keep = keep
 
     def feed(
-        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool, left: int
+        self,
+        team: Team,
+        source: Source,
+        order: FeedOrder,
+        *,
+        feed: int,
+        epoch: int,
+        number: int,
+        keeps: bool,
+        left: int,
     ) -> EpochAccount:
         """Has Spark feed an epoch, or the next rows of a stream.
 
@@ -54,7 +63,8 @@ class EpochFeeder:
             source: The rows.
             order: How to feed them.
             feed: Number of the feed.
-            epoch: Number of the epoch.
+            epoch: Number of the epoch in the feed.
+            number: Its number among those of all calls of `train`.
             keeps: Whether the nodes are to keep the rows for later epochs.
             left: How many epochs are left, this one included; 0 for a stream.
 
@@ -65,7 +75,7 @@ class EpochFeeder:
         if not team.nodes:
             raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
         began = time.monotonic()
-        self._begin(team, feed, epoch, keeps=keeps, left=left)
+        self._begin(team, feed, number, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
         what = f"feed epoch {epoch + 1} of {order.epochs}" if left else f"feed micro-batch {epoch}"
         job = FeedJob(source, plan, description=job_description(RunId.parse(self._run.run_id), what))
@@ -101,11 +111,11 @@ class EpochFeeder:
             self._check(replace(team, nodes=(node,)), plan, reports)
         _check_held(team, order, self._nodes.ask(team, HELD, lambda _: {}))
 
-    def _begin(self, team: Team, feed: int, epoch: int, *, keeps: bool, left: int) -> None:
+    def _begin(self, team: Team, feed: int, number: int, *, keeps: bool, left: int) -> None:
         """Tells the nodes who is fed, which epoch, and whether to keep what comes for later epochs."""
         message: dict[str, Any] = {
             "feed": feed,
-            "epoch": epoch,
+            "epoch": number,
             "epochs_left": left,
             "ranks": [node.rank for node in team.nodes],
             "hub": asdict(team.nodes[0].endpoint),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.store import Project
 from hopyard.tracking import RunWriter, run_paths
-from hopyard.training.feed_watch import ended_early
+from hopyard.training.feed_watch import ended_early, has_enough
 from hopyard.training.standing import Standing
 
 if TYPE_CHECKING:
@@ -40,21 +40,20 @@ class FeedRecord:
 
     def note_ends(self, feeds: Collection[int], standing: Standing) -> None:
         """Adds to the accounts of some feeds which nodes have ended theirs meanwhile, before they had read an epoch."""
+        ended = [node for node in standing.nodes if has_enough(node)]
+        if not ended:
+            return
         with self._lock:
-            late = [place for place, sums in enumerate(self._epochs) if self._is_late(sums, feeds, standing)]
-            for place in late:
-                sums = self._epochs[place]
-                early = ended_early(standing.nodes, sums["feed"], sums["epoch"])
-                self._epochs[place] = {**sums, "ended_by": sorted(early.union(sums["ended_by"]))}
-                stored = json.loads(self.project.read(self._path(sums)))
-                self._put({**stored, "ended_by": self._epochs[place]["ended_by"]})
-            if late:
+            before = list(self._epochs)
+            for place, sums in enumerate(before):
+                if sums["feed"] in feeds and sums["attempt"] == standing.attempt:
+                    early = ended_early(ended, sums["feed"], sums["epoch"])
+                    self._epochs[place] = {**sums, "ended_by": sorted(early.union(sums["ended_by"]))}
+            changed = [sums for sums, old in zip(self._epochs, before, strict=True) if sums != old]
+            for sums in changed:
+                self._put({**json.loads(self.project.read(self._path(sums))), **sums})
+            if changed:
                 self.run.annotate(feeds=list(self._epochs))
-
-    def _is_late(self, sums: dict[str, Any], feeds: Collection[int], standing: Standing) -> bool:
-        if sums["feed"] not in feeds or sums["attempt"] != standing.attempt:
-            return False
-        return not ended_early(standing.nodes, sums["feed"], sums["epoch"]).issubset(sums["ended_by"])
 
     def _put(self, account: dict[str, Any]) -> None:
         self.project.put(self._path(account), json.dumps(account).encode())

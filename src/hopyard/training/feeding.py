@@ -157,7 +157,14 @@ class Feeding:
         while True:
             try:
                 return self._feeder.feed(
-                    self._gather(order), source, order, feed=feed, epoch=batch, keeps=False, left=0
+                    self._gather(order),
+                    source,
+                    order,
+                    feed=feed,
+                    epoch=batch,
+                    number=batch,
+                    keeps=False,
+                    left=0,
                 )
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)

@@ -36,6 +36,7 @@ class TrainFeed:
         source: The rows.
         held: The rows to validate with, if any.
         order: How to feed them.
+        first_epoch: The number of its first epoch among those of all calls.
         accounts: What became of each epoch that nodes have taken, by its number; of the last nodes that did.
         read: How many epochs all nodes have read to their end.
         attempt: How often the nodes that are fed were started again; None before the first are.
@@ -48,6 +49,7 @@ class TrainFeed:
     source: Source
     held: Source | None
     order: FeedOrder
+    first_epoch: int = 0
     accounts: dict[int, EpochAccount] = field(default_factory=dict)
     read: int = 0
     attempt: int | None = None
@@ -107,6 +109,7 @@ class TrainFeeds:
         self._note_ends = note_ends
         self._lock = threading.Lock()
         self._feeds: list[TrainFeed] = []
+        self._epochs = 0
         self._thread = threading.Thread(target=self._watch, name="hopyard-feed-again", daemon=True)
 
     def train(self, source: Source, held: Source | None, order: FeedOrder) -> tuple[EpochAccount, ...]:
@@ -116,7 +119,10 @@ class TrainFeeds:
             HopyardError: They cannot be fed, or something ended the run.
         """
         with self._lock:
-            feed = TrainFeed(number=self._next_feed(), source=source, held=held, order=order)
+            feed = TrainFeed(
+                number=self._next_feed(), source=source, held=held, order=order, first_epoch=self._epochs
+            )
+            self._epochs += order.epochs
             self._feeds = [*self._feeds, feed]
             self._catch_up()
             if not self._thread.is_alive() and not self._run.has_ended():
@@ -167,7 +173,9 @@ class TrainFeeds:
             feed.look(now)
         last_held = next((feed for feed in reversed(self._feeds) if feed.held is not None), None)
         self._feeds = [feed for feed in self._feeds if not feed.is_read or feed is last_held]
-        return [feed for feed in self._feeds if feed.fed_attempt != feed.attempt]
+        lacking = [feed for feed in self._feeds if feed.fed_attempt != feed.attempt]
+        # nodes that lack nothing but rows to validate with may never ask for any
+        return [feed for feed in lacking if not feed.is_read or self._nodes.are_gathered(now)]
 
     def _feed(self, feed: TrainFeed) -> None:
         """Feeds the epochs that were not read to the nodes that are there now, as long as they want more.
@@ -194,6 +202,7 @@ class TrainFeeds:
                 order,
                 feed=feed.number,
                 epoch=epoch,
+                number=feed.first_epoch + epoch,
                 keeps=keeps,
                 left=order.epochs - epoch,
             )
