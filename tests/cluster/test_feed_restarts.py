@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from hopyard import Cluster, NodeContext, Project
-from hopyard.errors import NodeFailed
+from hopyard.errors import FeedJobFailed, NodeFailed, StillRunning
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.feed_state import FeedState
 from hopyard.feed.pieces import PIECE_BYTES
@@ -222,6 +222,193 @@ def test_a_stream_goes_on_with_the_micro_batch_under_way_when_nodes_start_again(
         assert rows_of_attempt(cluster, 1) == list(range(FILE_ROWS, 3 * FILE_ROWS))
     assert executors.streams.active == []
     assert epochs_on_record(cluster) == [(0, FILE_ROWS, 0), (1, FILE_ROWS, 1), (2, FILE_ROWS, 1)]
+
+
+# --- after train() has returned: the rows are in the nodes, and not yet read -------------------------
+
+
+def read_one_epoch_then_wait(ctx: NodeContext) -> tuple[int, int, list[tuple[int, list[int]]]]:
+    """Returns the attempt, its first epoch, and the number and rows of each; at first it reads no further than one."""
+    feed = ctx.feed()
+    first = feed.first_epoch
+    sign_in(ctx)
+    seen: list[tuple[int, list[int]]] = []
+    for epoch in feed.epochs():
+        if ctx.attempt == 0 and seen:
+            ctx.project.put(f"waits/{ctx.rank}", b"")
+            threading.Event().wait()
+        seen.append((epoch.number, [row for batch in epoch.as_numpy(50) for row in batch["id"].tolist()]))
+    return ctx.attempt, first, seen
+
+
+def read_and_validate(ctx: NodeContext) -> tuple[int, int, list[tuple[int, list[int]]], int]:
+    """Does as `read_one_epoch_then_wait`, and tells how many rows there are to validate with."""
+    return *read_one_epoch_then_wait(ctx), len(ctx.feed("validation"))
+
+
+def kill_between_epochs() -> None:
+    """Kills node 1 once all nodes have read an epoch, and have the next ones in their memory."""
+    project = Project.open()
+    victim = signed_in(project, 2)[1]
+    wait_until(lambda: all(project.exists(f"waits/{rank}") for rank in (0, 1)), "an epoch is read", SECONDS)
+    victim.kill()
+
+
+def rows_by_epoch(values: Any) -> dict[int, list[int]]:
+    """Returns what all nodes together have got in each epoch."""
+    epochs: dict[int, list[int]] = {}
+    for value in values:
+        for number, ids in value[2]:
+            epochs[number] = sorted([*epochs.get(number, []), *ids])
+    return epochs
+
+
+def test_epochs_that_were_not_read_are_fed_again_although_train_has_returned(executors: SparkSession) -> None:
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        assert len(cluster.train(executors.range(0, ROWS, 1, 4), epochs=3)) == 3
+        kill_between_epochs()
+        values = cluster.wait(SECONDS).values
+    assert [(attempt, first) for attempt, first, _ in values] == [(1, 1), (1, 1)]
+    assert rows_by_epoch(values) == {1: [*range(ROWS)], 2: [*range(ROWS)]}
+    assert epochs_on_record(cluster) == [
+        (0, ROWS, 0),
+        (1, ROWS, 0),
+        (2, ROWS, 0),
+        (1, ROWS, 1),
+        (2, ROWS, 1),
+    ]
+
+
+def test_rows_for_validation_are_there_again_although_train_has_returned(executors: SparkSession) -> None:
+    with Cluster(read_and_validate, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(
+            executors.range(0, ROWS, 1, 4), epochs=2, validation=executors.range(0, FREE_ROWS, 1, 2)
+        )
+        kill_between_epochs()
+        values = cluster.wait(SECONDS).values
+    assert [validation for *_, validation in values] == [FREE_ROWS, FREE_ROWS]
+    assert rows_by_epoch(values) == {1: [*range(ROWS)]}
+
+
+def read_all_then_validate(ctx: NodeContext) -> tuple[int, int, int]:
+    """Returns the attempt, how many rows came, and how many there are to validate with; at first it gets no further."""
+    feed = ctx.feed()
+    sign_in(ctx)
+    rows = sum(len(batch) for batch in feed)
+    if ctx.attempt == 0:
+        ctx.project.put(f"waits/{ctx.rank}", b"")
+        threading.Event().wait()
+    return ctx.attempt, rows, len(ctx.feed("validation"))
+
+
+def test_rows_for_validation_are_there_again_when_all_others_were_read(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(read_all_then_validate, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4), validation=executors.range(0, FREE_ROWS, 1, 2))
+        result = pool.submit(cluster.wait, SECONDS)
+        kill_between_epochs()
+        assert result.result(SECONDS).values == ((1, 0, FREE_ROWS), (1, 0, FREE_ROWS))
+
+
+def test_rows_of_two_calls_of_train_are_fed_again_in_their_order(executors: SparkSession) -> None:
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4), epochs=2)
+        cluster.train(executors.range(ROWS, 2 * ROWS, 1, 4))
+        kill_between_epochs()
+        values = cluster.wait(SECONDS).values
+    assert rows_by_epoch(values) == {1: [*range(ROWS)], 2: [*range(ROWS, 2 * ROWS)]}
+
+
+def test_rows_of_an_earlier_call_that_were_not_read_come_before_those_under_way(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(ROWS, 2 * ROWS, 1, 4), epochs=2)
+        accounts = feed(pool, cluster, held_rows(executors))
+        kill_between_epochs()
+        signed_in(Project.open(), 2, attempt=1)
+        say_the_word(Project.open())
+        (account,) = accounts.result(SECONDS)
+        assert (account.rows, account.attempt) == (ROWS, 1)
+        values = cluster.wait(SECONDS).values
+    assert rows_by_epoch(values) == {1: [*range(ROWS, 2 * ROWS)], 2: [*range(ROWS)]}
+
+
+def read_two_epochs_then_wait(ctx: NodeContext) -> tuple[int, list[int]]:
+    """Returns the attempt and the numbers of its epochs; at first it reads no further than two."""
+    numbers: list[int] = []
+    feed = ctx.feed()
+    sign_in(ctx)
+    for epoch in feed.epochs():
+        if ctx.attempt == 0 and len(numbers) == 2:
+            ctx.project.put(f"waits/{ctx.rank}", b"")
+            threading.Event().wait()
+        numbers.append(epoch.number)
+        assert sum(len(batch["id"]) for batch in epoch.as_numpy(50))
+    return ctx.attempt, numbers
+
+
+def test_epochs_keep_their_numbers_through_all_calls_of_train(executors: SparkSession) -> None:
+    with Cluster(read_two_epochs_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4))
+        cluster.train(executors.range(0, ROWS, 1, 4), epochs=3)
+        kill_between_epochs()
+        assert cluster.wait(SECONDS).values == ((1, [2, 3]), (1, [2, 3]))
+
+
+def feed_then_hold_back(cluster: Cluster, executors: SparkSession) -> None:
+    """Feeds three epochs, of which nodes read one and fail; when they start again, half of the rows do not come."""
+    say_the_word(Project.open())
+    cluster.train(held_rows(executors), epochs=3)
+    Project.open().remove(WORD)
+    kill_between_epochs()
+    signed_in(Project.open(), 2, attempt=1)
+
+
+def test_a_wait_ends_in_time_while_rows_are_fed_again_and_these_go_on(executors: SparkSession) -> None:
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        feed_then_hold_back(cluster, executors)
+        with pytest.raises(StillRunning):
+            cluster.wait(A_WHILE_SECONDS)
+        say_the_word(Project.open())
+        values = cluster.wait(SECONDS).values
+    assert rows_by_epoch(values) == {1: [*range(ROWS)], 2: [*range(ROWS)]}
+
+
+def test_a_stop_ends_the_job_that_feeds_rows_again(executors: SparkSession) -> None:
+    jobs = executors.sparkContext.statusTracker()
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        feed_then_hold_back(cluster, executors)
+        wait_until(lambda: bool(jobs.getActiveJobsIds()), "rows are fed again", SECONDS)
+        cluster.stop("enough")
+        assert not jobs.getActiveJobsIds()
+    say_the_word(Project.open())
+    assert record_of(cluster).state is RunState.KILLED
+
+
+class LostRows:
+    """Lets rows through as long as a file is there."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self._project.read(WORD)
+            yield batch
+
+
+def test_rows_that_cannot_be_fed_again_end_the_run_with_the_cause(executors: SparkSession) -> None:
+    project = Project.open()
+    say_the_word(project)
+    with Cluster(read_one_epoch_then_wait, nodes=2, feed=True, max_restarts=1) as cluster:
+        cluster.train(executors.range(0, ROWS, 1, 4).mapInArrow(LostRows(project), "id long"), epochs=3)
+        project.remove(WORD)
+        kill_between_epochs()
+        with pytest.raises(FeedJobFailed, match=WORD):
+            cluster.wait(SECONDS)
+    assert record_of(cluster).state is RunState.FAILED
 
 
 def add_file(folder: Path, number: int) -> None:

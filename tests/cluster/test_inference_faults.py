@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import NodeFailed
-from hopyard.testing.watching import sign_in, signed_in, wait_until
+from hopyard.testing.watching import WORD, say_the_word, sign_in, signed_in, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 
 SECONDS = 90
+LATE_SECONDS = 15.0  # until after the first task has been there for a while
 SOON_SECONDS = 3.0  # less than Spark takes to try a task again
 
 
@@ -37,6 +39,34 @@ def double_or_wait(ctx: NodeContext) -> None:
             ctx.project.put(f"asked/{ctx.rank}", b"")
             threading.Event().wait()
         feed.batch_results([2 * row for row in batch])
+
+
+def double_in_another_thread(ctx: NodeContext) -> None:
+    """Reads all rows at once, while another thread gives results, from the moment on when a test says the word."""
+    feed = ctx.feed()
+    batches: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
+
+    def answer() -> None:
+        wait_until(lambda: ctx.project.exists(WORD), "the test says the word", SECONDS)
+        while (batch := batches.get()) is not None:
+            feed.batch_results([2 * row for row in batch])
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    while len(batch := feed.next_batch(10)):
+        batches.put(batch)
+    batches.put(None)
+    thread.join(SECONDS)
+
+
+def read_beside_a_thread_that_ends(ctx: NodeContext) -> None:
+    """Gives no results; another thread, which might, ends when a test says the word."""
+    feed = ctx.feed()
+    threading.Thread(
+        target=wait_until, args=(lambda: ctx.project.exists(WORD), "the test says the word", SECONDS)
+    ).start()
+    while len(feed.next_batch(10)):
+        continue
 
 
 @pytest.fixture
@@ -76,3 +106,31 @@ def test_a_job_that_asks_nodes_which_start_again_ends_and_the_next_one_gets_its_
             results.result(SECONDS)
         assert cluster.inference(rows).collect() == list(range(0, 200, 2))
         cluster.shutdown(SECONDS)
+
+
+def test_another_thread_may_give_its_first_results_late(
+    executors: SparkSession, aside: Callable[..., Future[object]]
+) -> None:
+    rows = executors.sparkContext.parallelize(range(100), 4)
+    with Cluster(double_in_another_thread, nodes=2, feed=True) as cluster:
+        results = aside(cluster.inference(rows).collect)
+        with pytest.raises(TimeoutError):
+            results.result(LATE_SECONDS)
+        say_the_word(Project.open())
+        assert results.result(SECONDS) == list(range(0, 200, 2))
+        cluster.shutdown(SECONDS)
+
+
+def test_results_are_missed_when_the_last_thread_that_could_give_them_has_ended(
+    executors: SparkSession, aside: Callable[..., Future[object]]
+) -> None:
+    rows = executors.sparkContext.parallelize(range(100), 2)
+    with Cluster(read_beside_a_thread_that_ends, nodes=2, feed=True) as cluster:
+        results = aside(cluster.inference(rows).collect)
+        with pytest.raises(TimeoutError):
+            results.result(LATE_SECONDS)
+        say_the_word(Project.open())
+        with pytest.raises(Exception, match=r"asked for more rows, but .* have no results yet"):
+            results.result(SECONDS)
+        with pytest.raises(NodeFailed, match="ResultsMissing"):
+            cluster.shutdown(SECONDS)

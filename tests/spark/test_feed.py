@@ -12,8 +12,8 @@ import pytest
 
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import BadArguments, FeedJobFailed, FeedStalled, NodeFailed, NotFed
-from hopyard.testing.watching import wait_until
-from hopyard.tracking import RunReader
+from hopyard.testing.watching import WORD, say_the_word, wait_until
+from hopyard.tracking import RunReader, RunState, run_paths
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -203,6 +203,8 @@ def test_rows_that_nobody_consumes_are_an_error_that_names_the_nodes(spark: Spar
         Cluster(never_read, nodes=1, feed=True) as cluster,
     ):
         cluster.train(spark.sparkContext.parallelize([0], 1).mapPartitions(EndlessRows()), feed_timeout=2)
+    record = RunReader(Project.open(), cluster.run_id).record()
+    assert (record.state, "FeedStalled" in str(record.error)) == (RunState.FAILED, True)
 
 
 def test_a_failure_to_compute_the_rows_is_told_as_such(spark: SparkSession) -> None:
@@ -308,6 +310,66 @@ def test_a_function_that_ends_its_feed_is_on_the_account(spark: SparkSession) ->
         (account,) = cluster.train(spark.range(1_000), epochs=3)
         assert cluster.shutdown().value == 5
     assert account.ended_by == (0,)
+
+
+def read_five_rows_and_say_so_when_all_are_fed(ctx: NodeContext) -> int:
+    feed = ctx.feed()
+    rows = len(feed.next_batch(5))
+    wait_until(lambda: ctx.project.exists(WORD), "the test says the word", 120)
+    if ctx.rank == 1:
+        return rows + sum(len(batch) for batch in feed)
+    feed.terminate()
+    return rows
+
+
+def test_a_node_that_ends_its_feed_after_all_rows_have_come_is_on_record(spark: SparkSession) -> None:
+    project = Project.open()
+    with Cluster(read_five_rows_and_say_so_when_all_are_fed, nodes=2, feed=True) as cluster:
+        accounts = cluster.train(spark.range(0, 1_000, 1, 4), epochs=2)
+        say_the_word(project)
+        assert cluster.shutdown().values[0] == 5
+    assert [account.ended_by for account in accounts] == [(), ()]  # nobody had, when train() returned
+    reader = RunReader(project, cluster.run_id)
+    feeds: Any = reader.record().details["feeds"]
+    assert [each["ended_by"] for each in feeds] == [[0], [0]]
+    for epoch in (0, 1):
+        stored = json.loads(project.read(run_paths(project, reader.record().id).feed(0, epoch)))
+        assert (stored["ended_by"], stored["rows"]) == ([0], 1_000)
+
+
+def test_nodes_that_have_read_all_are_not_on_record_as_ended_early(spark: SparkSession) -> None:
+    with Cluster(ids_of_each_epoch, nodes=2, feed=True) as cluster:
+        cluster.train(spark.range(0, 1_000, 1, 4), epochs=2)
+        cluster.shutdown()
+    feeds: Any = RunReader(Project.open(), cluster.run_id).record().details["feeds"]
+    assert [each["ended_by"] for each in feeds] == [[], []]
+
+
+def ids_of_each_epoch(ctx: NodeContext) -> int:
+    rows = ctx.feed().as_numpy(64)
+    return sum(len(arrays["id"]) for _ in range(2) for arrays in rows)
+
+
+NO_VALIDATION = {
+    "frame": (lambda frame: frame.where("id < 0"), "the DataFrame given as validation has no rows"),
+    "part": (lambda _: 0.000_001, "validation=1e-06 leaves no rows to validate with; give more"),
+    "column": (
+        lambda _: "none",
+        "validation='none' leaves no rows to validate with: that column is true in no",
+    ),
+    "most": (lambda _: 0.999_999, "validation=0.999999 leaves no rows to train on"),
+    "all": (lambda _: "every", "validation='every' leaves no rows to train on"),
+}
+
+
+@pytest.mark.parametrize("way", NO_VALIDATION)
+def test_a_validation_that_leaves_no_rows_is_refused(spark: SparkSession, way: str) -> None:
+    validation, what = NO_VALIDATION[way]
+    frame = spark.range(0, 20, 1, 2).selectExpr("id", "false AS none", "true AS every")
+    with Cluster(ids_by_epoch, nodes=1, feed=True) as cluster, pytest.raises(BadArguments, match=what):
+        cluster.train(frame, epochs=2, validation=validation(frame))
+    record = RunReader(Project.open(), cluster.run_id).record()
+    assert (record.state, what in str(record.error)) == (RunState.FAILED, True)
 
 
 def test_the_example_learns_a_line_and_predicts_with_it(spark: SparkSession) -> None:

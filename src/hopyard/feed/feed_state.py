@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Self
+from typing import Any, Self
 
 ADDRESS = "feed"
 STATE = "feed.state"
@@ -23,6 +23,7 @@ class FeedState:
         has_failed: Whether that is because its function raised something.
         asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
         replayed: Of which feed it has read kept epochs again, how many, and how many rows each of them has.
+        read: Feed and number of the last epoch that its function has read to its end; below 0 before the first.
     """
 
     received: int = 0
@@ -32,6 +33,7 @@ class FeedState:
     has_failed: bool = False
     asking: tuple[int, ...] = ()
     replayed: tuple[int, int, int] = (-1, 0, 0)
+    read: tuple[int, int] = (-1, -1)
 
     def to_note(self) -> str:
         """Returns the text of the note."""
@@ -43,5 +45,8 @@ class FeedState:
         text = notes.get(STATE)
         if text is None:
             return cls()
-        fields = json.loads(text)
-        return cls(**{**fields, "asking": tuple(fields["asking"]), "replayed": tuple(fields["replayed"])})
+        fields: dict[str, Any] = json.loads(text)
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+        }
+        return cls(**known)

@@ -8,15 +8,20 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from hopyard.errors import ResultsMissing
+from hopyard.errors import NotFed, ResultsMissing
+from hopyard.feed.epoch_marks import EpochMarks, rows_until_end
+from hopyard.feed.inquiries import Inquiries
 from hopyard.feed.inquiry import ENDED, Inquiry
 from hopyard.feed.ledger import Ledger, Share
 from hopyard.feed.level import EpochEnd, Level, Taken, Unread
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.rows import Rows
+from hopyard.feed.stored_rows import TOLD_SECONDS
 
 INBOX_BYTES = 32 << 20
+LOOK_SECONDS = 1.0
+NOTHING_FED = f"nothing was fed for {TOLD_SECONDS:g} s since the nodes started again; call train() again"
 
 
 class Inbox:
@@ -24,15 +29,24 @@ class Inbox:
 
     Args:
         limit_bytes: How much may wait; a piece that is bigger waits alone.
+        first_epoch: The number of the first epoch that comes; None if that is known only when it comes.
+        on_read: Called, by who reads, when another epoch has been read.
     """
 
-    def __init__(self, *, limit_bytes: int = INBOX_BYTES) -> None:
+    def __init__(
+        self,
+        *,
+        limit_bytes: int = INBOX_BYTES,
+        first_epoch: int | None = 0,
+        on_read: Callable[[], None] = lambda: None,
+    ) -> None:
         self._limit = limit_bytes
+        self._on_read = on_read
+        self._epochs = EpochMarks(first_epoch)
         self._changed = threading.Condition()
         self._ledger = Ledger()
         self._pieces: deque[Piece | EpochEnd] = deque()
-        self._inquiries: deque[Inquiry] = deque()
-        self._turned_away: set[int] = set()
+        self._inquiries = Inquiries()
         self._bytes = 0
         self._received = 0
         self._waiting = 0
@@ -40,35 +54,17 @@ class Inbox:
         self._ended = False
         self._stopped = False
         self._was_asked = False
-        self._epoch_rows = 0
-        self._marked: tuple[int, int] | None = None
-        self._feed: int | None = None
-        self._epochs_left = 0
-        self.first_epoch = 0
 
     def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
-        """Takes note that an epoch of a feed begins.
-
-        Args:
-            feed: Number of the feed.
-            epoch: Number of the epoch.
-            epochs_left: How many epochs of it will come, this one included; 0 for a stream, which has none.
-        """
+        """Takes note that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
         with self._changed:
-            if self._feed != feed and self._epoch_rows:  # rows of a stream, which ended without a mark
-                self._mark()
-            if self._feed is None:
-                self.first_epoch = epoch
-            self._feed = feed
-            self._epochs_left = epochs_left
+            self._mark(self._epochs.begin(feed, epoch, epochs_left))
 
     def end_epoch(self, feed: int, epoch: int) -> None:
         """Takes note that all rows of an epoch have come; a second time changes nothing."""
         with self._changed:
-            if self._marked != (feed, epoch) and not self._stopped:
-                self._marked = (feed, epoch)
-                self._epochs_left = max(0, self._epochs_left - 1)
-                self._mark()
+            if not self._stopped:
+                self._mark(self._epochs.end(feed, epoch))
 
     def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
         """Keeps a piece of a partition once there is room for it."""
@@ -80,52 +76,56 @@ class Inbox:
             if self._ledger.is_barred(share, attempt):
                 return Taken.BARRED
             self._ledger.take(share, piece.start, piece.rows)
-            self._add(piece, size)
-            return Taken.KEPT
+            return self._add(piece, size)
 
     def replay(self, piece: Piece) -> Taken:
         """Keeps a piece that was here before, in an earlier epoch."""
         size = piece.batch.nbytes
         with self._changed:
             self._wait_for_room(size, lambda: False)
-            if self._stopped:
-                return Taken.STOPPED
-            self._add(piece, size)
-            return Taken.KEPT
+            return Taken.STOPPED if self._stopped else self._add(piece, size)
 
-    def draw(self, rows: int = 1, *, patience: float | None = None) -> Piece | EpochEnd | Inquiry | None:
+    def go_on(self) -> None:
+        """Takes note that the function asks for more, and so is through with all that it has got."""
+        if self._epochs.ask():
+            self._on_read()
+
+    def draw(
+        self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
+    ) -> Piece | EpochEnd | Inquiry | None:
         """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
 
         Args:
-            rows: How many rows an inquiry should have; it may have fewer if no more come, or if there is no
-                room for more.
-            patience: Seconds to wait for more while all rows that came have been handed out and some have no results;
-                None: as long as the node has a lease.
+            rows: How many rows an inquiry should have; fewer if no more come, or there is no room for more.
+            is_alone: Tells whether nobody but the caller could give results.
 
         Raises:
-            ResultsMissing: Nothing more has come in that time, and no results.
+            ResultsMissing: All rows that came have been handed out, and nobody is there to give the results that Spark
+                waits for.
         """
         with self._changed:
             self._was_asked = True
             while not self._pieces:
-                inquiry = self._ready_inquiry(rows)
+                inquiry = self._inquiries.ready(rows, is_full=bool(self._blocked))
                 if inquiry is not None:
                     return inquiry
                 if self._stopped or (self._ended and not self._inquiries):
                     return None
-                self._wait_for_more(patience)
+                self._wait_for_more(is_alone)
             piece = self._pieces.popleft()
             if isinstance(piece, Piece):
                 self._release(piece.batch.nbytes, piece.rows)
+            else:
+                self._epochs.draw(piece)
             return piece
 
     def inquire(self, name: str, stage: int | None = None) -> Inquiry:
         """Returns a new inquiry of a Spark stage, to be filled with `ask`."""
         with self._changed:
             inquiry = Inquiry(name, self._changed, stage)
-            self._inquiries.append(inquiry)
+            self._inquiries.add(inquiry)
             if self._stopped:
                 self._turn_away()
             return inquiry
@@ -198,9 +198,17 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
-    def stop(self, reason: str = ENDED) -> None:
-        """Refuses whatever still comes, and throws away what waits; those that wait for results are told why."""
+    def stop(self, reason: str = ENDED, *, ahead: int = 0, has_failed: bool = False) -> None:
+        """Refuses whatever still comes, and throws away what waits.
+
+        Args:
+            reason: What those are told that wait for results.
+            ahead: Rows that were drawn, but not read.
+            has_failed: Whether the function has failed, so that it may not be through with the last epoch that it read.
+        """
         with self._changed:
+            if not self._stopped and not has_failed:
+                self._epochs.stop(() if ahead else self._pieces)
             self._stopped = True
             self._pieces.clear()
             self._turn_away(reason)
@@ -208,48 +216,53 @@ class Inbox:
             self._changed.notify_all()
 
     def unread(self, ahead: int = 0) -> Unread | None:
-        """Returns what a function that returns now leaves behind; None if it has read all that was to come.
+        """Returns what a function that returns now, with rows drawn and not read, leaves behind; None if it has read all.
 
         In the middle of an epoch this waits for its end, or for its next row, which come soon.
-
-        Args:
-            ahead: Rows that were drawn, but not read.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self._is_within_epoch() or ahead or self._unread_rows())
             waiting = ahead + self._unread_rows()
-            if self._stopped or (self._was_asked and not waiting and not self._epochs_left):
+            if self._stopped or (self._was_asked and not waiting and not self._epochs.left):
                 return None
             marks = sum(isinstance(piece, EpochEnd) for piece in self._pieces)
             return Unread(
                 was_asked=self._was_asked,
                 consumed=self._received - self._waiting - ahead,
                 waiting=waiting,
-                epochs_left=self._epochs_left + marks,
+                epochs_left=self._epochs.left + marks,
             )
+
+    @property
+    def first_epoch(self) -> int:
+        """The number of the first epoch that comes to this node, which is waited for.
+
+        Raises:
+            NotFed: Nothing was fed for too long.
+        """
+        with self._changed:
+            if not self._changed.wait_for(self._is_told, TOLD_SECONDS):
+                raise NotFed("feed.first_epoch", NOTHING_FED)
+            return self._epochs.first_epoch or 0
 
     @property
     def handed_out(self) -> int:
         """How many rows that want results have been taken, and have none yet."""
         with self._changed:
-            return sum(inquiry.handed_out for inquiry in self._inquiries)
+            return self._inquiries.handed_out
 
     @property
     def epoch(self) -> tuple[int, bool]:
         """How many rows of the epoch under way wait to be drawn, and whether it will get no more."""
         with self._changed:
-            waiting = 0
-            for piece in self._pieces:
-                if isinstance(piece, EpochEnd):
-                    return waiting, True
-                waiting += piece.rows
-            return waiting, self._stopped or self._ended
+            waiting, is_whole = rows_until_end(self._pieces)
+            return waiting, is_whole or self._stopped or self._ended
 
     @property
     def is_last_epoch(self) -> bool:
         """Whether no epoch of the feed comes after the one under way, as far as is known."""
         with self._changed:
-            return self._epochs_left <= 1 and not any(isinstance(piece, EpochEnd) for piece in self._pieces)
+            return self._epochs.left <= 1 and not any(isinstance(piece, EpochEnd) for piece in self._pieces)
 
     @property
     def is_ended(self) -> bool:
@@ -273,54 +286,40 @@ class Inbox:
                 waiting=self._waiting,
                 blocked=self._blocked,
                 is_stopped=self._stopped,
-                asking=tuple(sorted(self._stages() | self._turned_away)),
+                asking=self._inquiries.asking,
+                read=self._epochs.read,
             )
 
     def _is_within_epoch(self) -> bool:
         """Tells whether rows have come since the last mark, and it is not known that no more will."""
-        return bool(self._epoch_rows) and not self._stopped and not self._ended
+        return bool(self._epochs.rows) and not self._stopped and not self._ended
+
+    def _is_told(self) -> bool:
+        return self._epochs.first_epoch is not None or bool(self._inquiries) or self._ended or self._stopped
 
     def _unread_rows(self) -> int:
         return sum(piece.rows for piece in self._pieces if isinstance(piece, Piece))
 
-    def _mark(self) -> None:
-        self._pieces.append(EpochEnd(rows=self._epoch_rows))
-        self._epoch_rows = 0
+    def _mark(self, mark: EpochEnd | None) -> None:
+        if mark is not None:
+            self._pieces.append(mark)
         self._changed.notify_all()
 
-    def _ready_inquiry(self, rows: int) -> Inquiry | None:
-        """Returns an inquiry that can fill a batch, or cannot get more; they take turns."""
-        for _ in range(len(self._inquiries)):
-            inquiry = self._inquiries[0]
-            self._inquiries.rotate(-1)
-            if inquiry.rows >= rows or (inquiry.rows and (inquiry.is_complete or self._blocked)):
-                return inquiry
-        return None
-
-    def _stages(self) -> set[int]:
-        return {inquiry.stage for inquiry in self._inquiries if inquiry.stage is not None}
-
-    def _wait_for_more(self, patience: float | None) -> None:
-        missing = self._missing_results()
-        if patience is None or not missing:
-            self._changed.wait()
-        elif not self._changed.wait_for(lambda: self._pieces or self._missing_results() != missing, patience):
+    def _wait_for_more(self, is_alone: Callable[[], bool]) -> None:
+        missing = self._inquiries.missing
+        if missing and is_alone():
             raise ResultsMissing("asked for more rows", missing)
-
-    def _missing_results(self) -> int:
-        """Returns how many rows have no results; 0 as long as a partition has rows to hand out, or more to come."""
-        return self.handed_out if all(inquiry.is_read for inquiry in self._inquiries) else 0
+        self._changed.wait(LOOK_SECONDS if missing else None)  # a thread that was to give them may have ended
 
     def _turn_away(self, reason: str = ENDED) -> None:
-        self._turned_away |= self._stages()
-        for inquiry in list(self._inquiries):
+        self._inquiries.turn_away()
+        for inquiry in self._inquiries:
             self._drop(inquiry, reason)
 
     def _drop(self, inquiry: Inquiry, reason: str = ENDED) -> None:
-        if inquiry in self._inquiries:
-            self._inquiries.remove(inquiry)
-        waiting = inquiry.rows
-        self._release(inquiry.give_up(reason), waiting)
+        self._inquiries.remove(inquiry)
+        rows = inquiry.rows
+        self._release(inquiry.give_up(reason), rows)
 
     def _release(self, size: int, rows: int) -> None:
         self._bytes -= size
@@ -341,10 +340,11 @@ class Inbox:
     def _has_room(self, size: int) -> bool:
         return self._stopped or not self._bytes or self._bytes + size <= self._limit
 
-    def _add(self, piece: Piece, size: int) -> None:
+    def _add(self, piece: Piece, size: int) -> Taken:
         self._pieces.append(piece)
         self._bytes += size
-        self._epoch_rows += piece.rows
+        self._epochs.rows += piece.rows
         self._received += piece.rows
         self._waiting += piece.rows
         self._changed.notify_all()
+        return Taken.KEPT

@@ -13,9 +13,11 @@ class EpochEnd:
 
     Attributes:
         rows: How many rows of the epoch came to this node.
+        number: The numbers of its feed and of the epoch in that; below 0 behind rows of a stream, which have none.
     """
 
     rows: int
+    number: tuple[int, int] = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class Level:
         blocked: Pieces whose senders wait for room.
         is_stopped: Whether nothing more is wanted.
         asking: The Spark stages that wait for results, or did until nothing more was wanted.
+        read: Feed and number of the last epoch that the function has read to its end; below 0 before the first.
     """
 
     received: int
@@ -37,6 +40,7 @@ class Level:
     blocked: int
     is_stopped: bool
     asking: tuple[int, ...] = ()
+    read: tuple[int, int] = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,7 +46,9 @@ class NodeFeed:
                 "the run was not started with feed=True" if info.role in _FED else f"a {info.role} is not fed"
             )
             raise NotFed("feed()", reason)
-        self.inbox = Inbox()
+        self._lock = threading.Lock()
+        # the first attempt begins with the first epoch, later ones where the driver goes on
+        self.inbox = Inbox(first_epoch=None if info.attempt else 0, on_read=self._tell)
         self.stored = StoredRows(Path(tempfile.gettempdir()))  # which goes with the node
         self.round = Round()
         self._info = info
@@ -128,24 +131,26 @@ class NodeFeed:
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
-        self.inbox.stop(ENDED if error is None else _why_ended(error))
+        self.inbox.stop(ENDED if error is None else _why_ended(error), has_failed=self._has_failed)
         self._tell()
 
     def _tell(self) -> None:
         """Tells the driver how the feed is doing, if that has changed."""
-        level = self.inbox.level
-        state = FeedState(
-            received=level.received,
-            consumed=level.consumed,
-            blocked=level.blocked,
-            is_stopped=level.is_stopped,
-            has_failed=self._has_failed,
-            asking=level.asking,
-            replayed=self._keeping.replayed,
-        )
-        if state != self._told:
-            Note(note=STATE, text=state.to_note()).send(self._environ)
-            self._told = state
+        with self._lock:  # so that no thread overtakes another one with older news
+            level = self.inbox.level
+            state = FeedState(
+                received=level.received,
+                consumed=level.consumed,
+                blocked=level.blocked,
+                is_stopped=level.is_stopped,
+                has_failed=self._has_failed,
+                asking=level.asking,
+                replayed=self._keeping.replayed,
+                read=level.read,
+            )
+            if state != self._told:
+                Note(note=STATE, text=state.to_note()).send(self._environ)
+                self._told = state
 
 
 def _why_ended(error: BaseException) -> str:

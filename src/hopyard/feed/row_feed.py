@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
@@ -13,13 +13,13 @@ from hopyard.feed.in_step import InStep
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import Inquiry
 from hopyard.feed.level import EpochEnd
+from hopyard.feed.only_thread import is_only_thread
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
 from hopyard.feed.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.together import Answer, Uneven
 
 LOG = logging.getLogger(__name__)
-GRACE_SECONDS = 5.0
 
 
 class RowFeed:
@@ -30,14 +30,18 @@ class RowFeed:
     Args:
         inbox: Where they wait.
         in_step: For nodes that train in step.
-        grace: Seconds in which more rows may come while results are missing (`ResultsMissing`).
+        is_alone: Tells whether no other thread of this process could return results (`ResultsMissing`).
     """
 
-    def __init__(self, inbox: Inbox, in_step: InStep | None = None, *, grace: float = GRACE_SECONDS) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        in_step: InStep | None = None,
+        *,
+        is_alone: Callable[[], bool] = is_only_thread,
+    ) -> None:
         self._inbox = inbox
-        self._grace = grace
-        self._opened_by = threading.get_ident()
-        self._is_answered_elsewhere = False
+        self._is_alone = is_alone
         self._in_step = in_step
         self._last: Rows = NO_ROWS
         self._ahead: deque[Rest | EpochEnd] = deque(maxlen=1)
@@ -143,8 +147,6 @@ class RowFeed:
             WrongResults: There are more or fewer results than rows, or no batch waits for any.
             BadArguments: It is nothing that holds results.
         """
-        if threading.get_ident() != self._opened_by:
-            self._is_answered_elsewhere = True
         batch, count = encode(results)
         if not self._asked:
             raise WrongResults("no batch", 0, count)
@@ -172,7 +174,9 @@ class RowFeed:
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
         parts: list[Rows] = []
         missing = rows
-        while missing and (found := self._draw(missing, may_ask=not parts)) is not None:
+        while (
+            missing and (found := self._draw(missing, may_ask=not parts, in_hand=rows - missing)) is not None
+        ):
             if isinstance(found, EpochEnd):
                 if across_epochs:
                     self._course.end(found.rows)
@@ -244,22 +248,27 @@ class RowFeed:
                 self._ahead.append(found)
 
     def _stop(self) -> None:
-        self._inbox.stop()  # first, so that a reader in another thread puts nothing back
+        # first, so that a reader in another thread puts nothing back
+        self._inbox.stop(ahead=self.rows_ahead)
         with self._lock:
             self._ahead.clear()
 
-    def _draw(self, rows: int, *, may_ask: bool = True) -> Rest | EpochEnd | None:
+    def _draw(self, rows: int, *, may_ask: bool = True, in_hand: int = 0) -> Rest | EpochEnd | None:
         """Returns rows to learn from, or to find results for, or the end of an epoch; None at the end of the feed.
 
         Args:
             rows: How many are wanted.
             may_ask: Whether they may be rows that want results, which make a batch of their own.
+            in_hand: How many rows of the same batch were drawn before.
         """
         self._is_asked = False
         with self._lock:
-            if self._ahead:
-                return self._ahead.pop()
-        found = self._inbox.draw(rows, patience=self._patience())
+            ahead = self._ahead.pop() if self._ahead else None
+        if not in_hand and not isinstance(ahead, EpochEnd):
+            self._inbox.go_on()
+        if ahead is not None:
+            return ahead
+        found = self._inbox.draw(rows, is_alone=self._is_alone)
         if isinstance(found, EpochEnd):
             return found
         if isinstance(found, Piece):
@@ -271,11 +280,6 @@ class RowFeed:
         self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
         self._is_asked = True
         return Rest(taken)
-
-    def _patience(self) -> float | None:
-        """Returns how long to wait for rows while results are missing; None where another thread may be about to give them."""
-        is_elsewhere = self._is_answered_elsewhere or threading.get_ident() != self._opened_by
-        return None if is_elsewhere else self._grace
 
 
 class Course:

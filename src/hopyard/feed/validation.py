@@ -32,6 +32,24 @@ def split(data: object, validation: object) -> tuple[object, object | None]:
     return data, validation
 
 
+def nothing_to_validate_with(validation: object) -> str:
+    """Returns what to say if there are no rows to validate with."""
+    if isinstance(validation, str):
+        return f"validation={validation!r} leaves no rows to validate with: that column is true in no row"
+    if isinstance(validation, (int, float)):
+        return f"validation={validation!r} leaves no rows to validate with; give more data, or a larger part"
+    return (
+        f"the {type(validation).__name__} given as validation has no rows; check its filters, or leave it out"
+    )
+
+
+def nothing_to_train_on(data: str, validation: object) -> str:
+    """Returns what to say if there are no rows to train on, in some kind of data."""
+    if isinstance(validation, (str, int, float)):
+        return f"validation={validation!r} leaves no rows to train on; give more data, or hold out less of it"
+    return f"the {data} has no rows to train on; check its filters"
+
+
 def _by_fraction(data: Any, fraction: float) -> tuple[object, object]:
     if isinstance(fraction, bool) or not 0 < fraction < 1:
         raise BadArguments(

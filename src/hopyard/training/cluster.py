@@ -212,13 +212,14 @@ class Cluster(Feedable):
             except StillRunning:
                 raise
             except BaseException as error:
-                self.stop(INTERRUPTED)
+                self.end_with(error)
                 if isinstance(error, KeyboardInterrupt):
                     error.add_note(
                         f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
                     )
                 raise
         self._is_told = True
+        self.settle_feeding()
         if self._error is not None:
             raise self._error
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
@@ -241,15 +242,25 @@ class Cluster(Feedable):
         self._conductor.stop(reason)
         self._is_over.wait()
         self._is_told = True
-        self.await_streams()
+        self.settle_feeding()
 
     def fail(self, error: BaseException) -> None:
         """Ends the run now, as FAILED, because of an error, which `wait` raises; nothing happens if it has ended."""
         if self._conductor is None or self._is_over.is_set():
             return
         self._failure = error
-        self._conductor.stop(str(error))
+        self._conductor.stop(str(error) or repr(error))
         self._is_over.wait()
+
+    def end_with(self, error: BaseException) -> None:
+        """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
+        if isinstance(error, Exception):
+            self.fail(error)
+            self._is_told = True
+            self.settle_feeding()
+        else:
+            interrupted = isinstance(error, KeyboardInterrupt)
+            self.stop(INTERRUPTED if interrupted else f"the driver ended: {error!r}")
 
     def failure(self) -> BaseException | None:
         """Returns what the run ended of; None while it goes on, and if it ended well."""
@@ -264,8 +275,7 @@ class Cluster(Feedable):
         if error is None and not self._is_told:
             self.shutdown()
         elif error is not None:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            self.stop(INTERRUPTED if interrupted else f"the driver failed: {error!r}")
+            self.end_with(error)
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
@@ -287,7 +297,13 @@ class Cluster(Feedable):
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
-            conductor = Conductor(score, run, announce=Announcement(run), on_lines=lines)
+            conductor = Conductor(
+                score,
+                run,
+                announce=Announcement(run),
+                on_lines=lines,
+                before_end=self.close_accounts,
+            )
             conductor.begin()
             self._conductor = conductor
             if self._spec.feed:

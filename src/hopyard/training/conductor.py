@@ -69,10 +69,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class _Playing:
-    """The nodes that were started last: number and group in one, since other threads look at both."""
+    """The nodes that were started last: number and group in one, since other threads look at both; and those before."""
 
     attempt: int
     group: Group
+    before: tuple[NodeStatus, ...] = ()
 
 
 class Conductor:
@@ -85,6 +86,7 @@ class Conductor:
         *,
         announce: Callable[[str], None],
         on_lines: Callable[[int, tuple[str, ...]], None] | None = None,
+        before_end: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepares to carry out a run.
 
@@ -93,10 +95,12 @@ class Conductor:
             run: Where it is recorded.
             announce: Called with the address of a TensorBoard beside the chief.
             on_lines: Receives the rank and the output of nodes that stream it.
+            before_end: Called when all nodes have returned, for what else belongs on record.
         """
         self._score = score
         self._run = run
         self._announce = announce
+        self._before_end = before_end
         self._announced = ""
         self._options = GroupOptions(
             patience=score.spec.patience,
@@ -141,6 +145,7 @@ class Conductor:
 
     def _record_end(self, printed: str, value: bytes | None) -> None:
         try:
+            self._before_end()
             self._run.finish(RunState.FINISHED, value=printed[:LONGEST_VALUE])
         except OSError as error:
             rescued = rescue(None, Report(value=value, printed=printed))
@@ -172,11 +177,12 @@ class Conductor:
         playing = self._playing
         if playing is None:
             return Standing()
-        return Standing(attempt=playing.attempt, nodes=playing.group.status())
+        return Standing(attempt=playing.attempt, nodes=playing.group.status(), before=playing.before)
 
     def _start(self, attempt: int) -> _Playing:
         tasks = self._score.tasks(self._run, attempt)
-        return _Playing(attempt, self._score.backend.start(tasks, self._options))
+        before = self.status()
+        return _Playing(attempt, self._score.backend.start(tasks, self._options), before)
 
     def _wait(self, group: Group) -> GroupEnd:
         while True:

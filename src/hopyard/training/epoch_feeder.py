@@ -10,16 +10,17 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hopyard.cluster.spark_action import job_description
-from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
+from hopyard.errors import BadArguments, FeedJobFailed, NodesReplaced, NotFed, WireTimeout
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.feed_state import FeedState
 from hopyard.feed.feeder import FeedPlan, PartitionReport
 from hopyard.feed.replay_job import ReplayJob
 from hopyard.feed.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
-from hopyard.feed.sources import FeedJob, Source
+from hopyard.feed.sources import FeedJob, FrameSource, Source
+from hopyard.feed.validation import nothing_to_train_on, nothing_to_validate_with
 from hopyard.tracking import RunId
 from hopyard.training.fed_nodes import LOOK_SECONDS, FedNodes, FedRun, Team
-from hopyard.training.feed_watch import Progress, has_enough, has_failed
+from hopyard.training.feed_watch import Progress, ended_early, has_enough, has_failed
 
 if TYPE_CHECKING:
     from hopyard.training.feeding import FeedOrder
@@ -44,7 +45,16 @@ class EpochFeeder:
         self._keep = keep
 
     def feed(
-        self, team: Team, source: Source, order: FeedOrder, *, feed: int, epoch: int, keeps: bool, left: int
+        self,
+        team: Team,
+        source: Source,
+        order: FeedOrder,
+        *,
+        feed: int,
+        epoch: int,
+        number: int,
+        keeps: bool,
+        left: int,
     ) -> EpochAccount:
         """Has Spark feed an epoch, or the next rows of a stream.
 
@@ -53,7 +63,8 @@ class EpochFeeder:
             source: The rows.
             order: How to feed them.
             feed: Number of the feed.
-            epoch: Number of the epoch.
+            epoch: Number of the epoch in the feed.
+            number: Its number among those of all calls of `train`.
             keeps: Whether the nodes are to keep the rows for later epochs.
             left: How many epochs are left, this one included; 0 for a stream.
 
@@ -64,7 +75,7 @@ class EpochFeeder:
         if not team.nodes:
             raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
         began = time.monotonic()
-        self._begin(team, feed, epoch, keeps=keeps, left=left)
+        self._begin(team, feed, number, keeps=keeps, left=left)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
         what = f"feed epoch {epoch + 1} of {order.epochs}" if left else f"feed micro-batch {epoch}"
         job = FeedJob(source, plan, description=job_description(RunId.parse(self._run.run_id), what))
@@ -76,6 +87,7 @@ class EpochFeeder:
             ended_by=tuple(node.rank for node in team.nodes) if ended_by is None else ended_by,
         )
         account = replace(account, is_whole=account.is_whole and reports is not None)
+        _check_rows(source, order, account)
         self._keep(feed, account, reports or [])
         if account.is_whole and left:
             self._nodes.ask(team, END_EPOCH, lambda _: {"feed": feed, "epoch": epoch})
@@ -97,13 +109,13 @@ class EpochFeeder:
             if reports is None:
                 return  # nobody wants any
             self._check(replace(team, nodes=(node,)), plan, reports)
-        _check_held(team, self._nodes.ask(team, HELD, lambda _: {}))
+        _check_held(team, order, self._nodes.ask(team, HELD, lambda _: {}))
 
-    def _begin(self, team: Team, feed: int, epoch: int, *, keeps: bool, left: int) -> None:
+    def _begin(self, team: Team, feed: int, number: int, *, keeps: bool, left: int) -> None:
         """Tells the nodes who is fed, which epoch, and whether to keep what comes for later epochs."""
         message: dict[str, Any] = {
             "feed": feed,
-            "epoch": epoch,
+            "epoch": number,
             "epochs_left": left,
             "ranks": [node.rank for node in team.nodes],
             "hub": asdict(team.nodes[0].endpoint),
@@ -157,8 +169,12 @@ class EpochFeeder:
             rows = job.rows(epoch)
             if rows is None and replaced is not None:
                 raise replaced
-            account = EpochAccount.replayed(epoch, rows or {}, seconds)
-            account = replace(account, attempt=team.attempt, is_whole=rows is not None)
+            account = replace(
+                EpochAccount.replayed(epoch, rows or {}, seconds),
+                attempt=team.attempt,
+                is_whole=rows is not None,
+                ended_by=self._ended_early(team, feed, epoch),
+            )
             self._keep(feed, account, [])
             yield account
             if rows is None:
@@ -172,6 +188,12 @@ class EpochFeeder:
             of, epochs, rows = FeedState.of(node.notes).replayed
             if of == feed and node.rank in fed:
                 job.hear(node.rank, epochs, rows)
+
+    def _ended_early(self, team: Team, feed: int, epoch: int) -> tuple[int, ...]:
+        """Returns the nodes that have ended their feed before they had read an epoch."""
+        now = self._nodes.look()
+        nodes = now.nodes if now.attempt == team.attempt else now.before
+        return tuple(sorted(ended_early(nodes, feed, epoch)))
 
     def _see_replay_through(self, job: ReplayJob, team: Team, feed_timeout: float) -> NodesReplaced | None:
         """Returns when the nodes read no more; if others took their place, this says so."""
@@ -217,12 +239,28 @@ def _disk_shares(team: Team) -> dict[int, float]:
     return {node.rank: 1 / neighbours[node.host] for node in team.nodes}
 
 
-def _check_held(team: Team, answers: Mapping[int, Mapping[str, Any]]) -> None:
+def _check_rows(source: Source, order: FeedOrder, account: EpochAccount) -> None:
+    """Refuses data without rows: a model that has seen nothing would pass for a trained one.
+
+    Raises:
+        BadArguments: It has none.
+    """
+    if not account.is_whole or account.rows or account.dropped:
+        return
+    is_frame = isinstance(source, FrameSource)
+    if is_frame or order.validation is not None:  # programs of TensorFlowOnSpark may feed an empty RDD
+        data = "DataFrame" if is_frame else "RDD"
+        raise BadArguments("train", nothing_to_train_on(data, order.validation))
+
+
+def _check_held(team: Team, order: FeedOrder, answers: Mapping[int, Mapping[str, Any]]) -> None:
     full = [node for node in team.nodes if node.rank in answers and not answers[node.rank]["whole"]]
     if full:
         who = ", ".join(f"node {node.rank} on {node.host}" for node in full)
         raise FeedJobFailed(f"the rows for validation do not fit on the disk of {who}; validate with fewer")
     counts = {rank: answer["rows"] for rank, answer in answers.items()}
+    if counts and not any(counts.values()):
+        raise BadArguments("train", nothing_to_validate_with(order.validation))
     if len(set(counts.values())) > 1:
         raise FeedJobFailed(
             f"the rows for validation differ each time that Spark computes them ({counts} by node); "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from hopyard.cluster.node_status import Phase
 from hopyard.errors import FeedJobFailed
@@ -21,11 +22,20 @@ class Farewell:
     Args:
         run: The run.
         nodes: Those of it that are fed.
+        has_fed: Tells whether the nodes of an attempt have got all that they are to get.
         tell_seconds: How long a node that listens may be out of reach.
     """
 
-    def __init__(self, run: FedRun, nodes: FedNodes, *, tell_seconds: float = TELL_SECONDS) -> None:
+    def __init__(
+        self,
+        run: FedRun,
+        nodes: FedNodes,
+        *,
+        has_fed: Callable[[int], bool] = lambda _: True,
+        tell_seconds: float = TELL_SECONDS,
+    ) -> None:
         self._run = run
+        self._has_fed = has_fed
         self._tell_seconds = tell_seconds
         self._nodes = nodes
         self._told: set[tuple[int, int]] = set()
@@ -40,7 +50,8 @@ class Farewell:
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         while not self._run.has_ended():
             now = self._nodes.look()
-            self._tell(self._nodes.team(now))
+            if self._has_fed(now.attempt):
+                self._tell(self._nodes.team(now))
             if self._is_said(now) or time.monotonic() > deadline:
                 return
             self._run.has_ended(LOOK_SECONDS)

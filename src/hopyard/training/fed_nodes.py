@@ -99,13 +99,20 @@ class FedNodes:
     def look(self) -> Standing:
         """Returns how they are doing right now."""
         standing = self._run.standing()
-        nodes = tuple(node for node in standing.nodes if node.rank in self._ranks)
-        return Standing(attempt=standing.attempt, nodes=nodes)
+        nodes, before = (
+            tuple(node for node in some if node.rank in self._ranks)
+            for some in (standing.nodes, standing.before)
+        )
+        return Standing(attempt=standing.attempt, nodes=nodes, before=before)
 
     def team(self, standing: Standing) -> Team:
         """Returns those that can be fed."""
         nodes = [self._node(node, standing.attempt) for node in standing.nodes if _can_be_fed(node)]
         return Team(attempt=standing.attempt, nodes=tuple(nodes))
+
+    def are_gathered(self, standing: Standing) -> bool:
+        """Tells whether all of them can be fed, or have returned."""
+        return bool(standing.nodes) and not _absent(standing)
 
     def gather(self, seconds: float) -> Team:
         """Returns the nodes once all of them can be fed, or have returned; those that are started again are waited for.
@@ -120,11 +127,9 @@ class FedNodes:
         deadline = _Deadline(seconds)
         while not self._run.has_ended(LOOK_SECONDS):
             now = self.look()
-            absent = [
-                node for node in now.nodes if not _can_be_fed(node) and node.phase is not Phase.FINISHED
-            ]
-            if now.nodes and not absent:
+            if self.are_gathered(now):
                 return self.team(now)
+            absent = _absent(now)
             if any(node.phase is not Phase.RUNNING or has_failed(node) for node in absent):
                 deadline.extend()  # their start, or their end, has a deadline of its own
             elif deadline.has_passed:
@@ -210,6 +215,10 @@ class FedNodes:
         host, _, port = node.notes[ADDRESS].rpartition(":")
         endpoint = Endpoint(host=host, port=int(port), token=feed_token(self._secret, attempt))
         return FeedNode(rank=node.rank, host=node.host, endpoint=endpoint)
+
+
+def _absent(standing: Standing) -> list[NodeStatus]:
+    return [node for node in standing.nodes if not _can_be_fed(node) and node.phase is not Phase.FINISHED]
 
 
 def _can_be_fed(node: NodeStatus) -> bool:

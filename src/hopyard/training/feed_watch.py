@@ -46,6 +46,23 @@ def has_enough(node: NodeStatus) -> bool:
     return not has_failed(node) and (node.phase is Phase.FINISHED or FeedState.of(node.notes).is_stopped)
 
 
+def epochs_read(nodes: Sequence[NodeStatus], feed: int, epochs: int) -> int:
+    """Returns how many epochs of a feed all nodes have read to their end; a node that wants no more rows has read all."""
+    return min((epochs if has_enough(node) else _read_by(node, feed, epochs) for node in nodes), default=0)
+
+
+def ended_early(nodes: Sequence[NodeStatus], feed: int, epoch: int) -> set[int]:
+    """Returns the ranks of the nodes that have ended their feed before they had read an epoch to its end."""
+    return {node.rank for node in nodes if has_enough(node) and _read_by(node, feed, epoch + 1) <= epoch}
+
+
+def _read_by(node: NodeStatus, feed: int, most: int) -> int:
+    last_feed, last_epoch = FeedState.of(node.notes).read
+    if last_feed == feed:
+        return min(last_epoch + 1, most)
+    return most if last_feed > feed else 0
+
+
 def _words(node: NodeStatus) -> str:
     state = FeedState.of(node.notes)
     return f"node {node.rank} on {node.host} has received {state.received} rows and consumed {state.consumed}"

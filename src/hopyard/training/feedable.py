@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hopyard.feed.account import EpochAccount
     from hopyard.feed.feeder import PartitionReport
     from hopyard.training.epoch_feeder import Keep
+    from hopyard.training.feed_record import FeedRecord
     from hopyard.training.feeding import Feeding
 
 FEED_SECONDS = 600.0
@@ -124,12 +126,27 @@ class Feedable(ABC):
         self,
         secret: str,
         ranks: Sequence[int],
-        keep: Keep,
+        record: FeedRecord,
     ) -> None:
-        """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`."""
+        """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`, and its record."""
         from hopyard.training.feeding import Feeding  # a run that is not fed needs none of it
 
-        self._feeding = Feeding(self, secret=secret, ranks=ranks, keep=partial(self._keep, keep))
+        self._feeding = Feeding(
+            self,
+            secret=secret,
+            ranks=ranks,
+            keep=partial(self._keep, record),
+            note_ends=record.note_ends,
+        )
+
+    @contextmanager
+    def feeding_again(self, epochs: int) -> Iterator[None]:
+        """Takes note that nodes that were started again are fed what others had not read."""
+        self._view.feed.begin(epochs)
+        try:
+            yield
+        finally:
+            self._view.feed.end()
 
     def end_feeding(self, timeout: float | None = None) -> None:
         """Ends the streams, and tells the nodes that nothing more will come.
@@ -140,10 +157,15 @@ class Feedable(ABC):
         if self._feeding is not None:
             self._feeding.end(timeout)
 
-    def await_streams(self) -> None:
-        """Returns when the streams of a run that has ended have seen that; a warning names those that do not."""
+    def settle_feeding(self) -> None:
+        """Returns when all that feeds a run that has ended has seen that; a warning names what does not."""
         if self._feeding is not None:
-            self._feeding.await_streams()
+            self._feeding.settle()
+
+    def close_accounts(self) -> None:
+        """Puts on record which nodes have ended their feed early; for the end of the run."""
+        if self._feeding is not None:
+            self._feeding.close_accounts()
 
     @abstractmethod
     def has_ended(self, within_seconds: float = 0.0) -> bool:
@@ -171,8 +193,8 @@ class Feedable(ABC):
         """Ends the run because of an error."""
 
     @abstractmethod
-    def stop(self, reason: str) -> None:
-        """Ends the run."""
+    def end_with(self, error: BaseException) -> None:
+        """Ends the run because of an error that the driver program gets to see."""
 
     def _keep(self, keep: Keep, feed: int, account: EpochAccount, reports: Sequence[PartitionReport]) -> None:
         self._view.feed.account(account)

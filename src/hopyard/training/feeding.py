@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.asker import AskPlan
-from hopyard.feed.sources import FrameSource, Source, check_feedable, source_of
+from hopyard.feed.sources import Source, check_feedable, source_of
 from hopyard.feed.validation import split
 from hopyard.training.asking_jobs import AskingJobs
 from hopyard.training.epoch_feeder import EpochFeeder, Keep
@@ -19,6 +19,7 @@ from hopyard.training.farewell import Farewell
 from hopyard.training.fed_nodes import FedNodes, Team
 from hopyard.training.query_stream import StreamOrder
 from hopyard.training.streaming import StreamFeed, Streams, is_stream
+from hopyard.training.train_feeds import NoteEnds, TrainFeeds
 
 if TYPE_CHECKING:
     from hopyard.training.feedable import Feedable
@@ -60,19 +61,6 @@ class FeedOrder:
         return max(self.timeout, LEAST_GATHER_SECONDS)
 
 
-def _check_rows(source: Source, account: EpochAccount) -> None:
-    """Refuses a DataFrame without rows: a model that has seen nothing would pass for a trained one.
-
-    Raises:
-        BadArguments: It has none.
-    """
-    is_empty = account.is_whole and not account.rows and not account.dropped
-    if is_empty and isinstance(source, FrameSource):  # programs of TensorFlowOnSpark may feed an empty RDD
-        raise BadArguments(
-            "train", "the DataFrame has no rows to train on; check its filters and validation="
-        )
-
-
 def check_seconds(asked_by: str, seconds: object) -> None:
     """Checks a ``feed_timeout``.
 
@@ -93,6 +81,7 @@ class Feeding:
         secret: What the tokens of its nodes are made of.
         ranks: The nodes that are fed.
         keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
+        note_ends: Called with the feeds whose epochs are not all read, and how the nodes are doing.
     """
 
     def __init__(
@@ -102,13 +91,17 @@ class Feeding:
         secret: str,
         ranks: Sequence[int],
         keep: Keep,
+        note_ends: NoteEnds,
     ) -> None:
         self._run = run
         self._nodes = FedNodes(run, secret=secret, ranks=ranks)
         self._feeder = EpochFeeder(run, self._nodes, keep)
         self._feeds = 0
         self._streams = Streams(run, self)
-        self._farewell = Farewell(run, self._nodes)
+        self._trained = TrainFeeds(
+            run, self._nodes, self._feeder, next_feed=self._next_feed, note_ends=note_ends
+        )
+        self._farewell = Farewell(run, self._nodes, has_fed=self._trained.has_fed)
         self._asking = AskingJobs(run, self._nodes)
 
     def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
@@ -133,9 +126,9 @@ class Feeding:
         source = source_of("train", rows)
         held = None if held_out is None else source_of("train", held_out)
         try:
-            return self._train(source, held, order)
+            return self._trained.train(source, held, order)
         except BaseException as error:
-            self._run.stop("it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error))
+            self._run.end_with(error)
             raise
 
     def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
@@ -164,7 +157,14 @@ class Feeding:
         while True:
             try:
                 return self._feeder.feed(
-                    self._gather(order), source, order, feed=feed, epoch=batch, keeps=False, left=0
+                    self._gather(order),
+                    source,
+                    order,
+                    feed=feed,
+                    epoch=batch,
+                    number=batch,
+                    keeps=False,
+                    left=0,
                 )
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
@@ -173,12 +173,19 @@ class Feeding:
         """Tells whether a node is left that takes rows, or will."""
         return self._nodes.is_wanted()
 
-    def await_streams(self) -> None:
-        """Returns when the streams of a run that has ended have seen that."""
+    def close_accounts(self) -> None:
+        """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
+        self._trained.close_accounts()
+
+    def settle(self) -> None:
+        """Returns when the streams of a run that has ended, and all else that feeds it, have seen that."""
         self._streams.settle()
+        self._trained.settle()
 
     def end(self, timeout: float | None = None) -> None:
-        """Ends the streams, and tells the nodes that nothing more will come; nodes that are late are not waited for.
+        """Ends the streams, and tells the nodes that nothing more will come, once they have what they are to get.
+
+        Nodes that are late are not waited for.
 
         Raises:
             StillStreaming: A stream has not ended in time.
@@ -194,42 +201,3 @@ class Feeding:
 
     def _gather(self, order: FeedOrder) -> Team:
         return self._nodes.gather(order.gather_seconds)
-
-    def _train(self, source: Source, held: Source | None, order: FeedOrder) -> tuple[EpochAccount, ...]:
-        feed = self._next_feed()
-        accounts: list[EpochAccount] = []
-        while len(accounts) < order.epochs and (not accounts or accounts[-1].is_whole):
-            try:
-                for account in self._epochs(source, held, order, feed=feed, first=len(accounts)):
-                    accounts.append(account)
-                    _check_rows(source, account)
-            except NodesReplaced as replaced:
-                LOG.warning("epoch %d is fed again from its beginning: %s", len(accounts), replaced)
-        return tuple(accounts)
-
-    def _epochs(
-        self, source: Source, held: Source | None, order: FeedOrder, *, feed: int, first: int
-    ) -> Iterator[EpochAccount]:
-        """Feeds the epochs from one on to the nodes that are there now, as long as they want more.
-
-        Raises:
-            NodesReplaced: Other nodes are there now.
-        """
-        keeps = order.epochs - first > 1
-        attempt = None
-        for epoch in range(first, order.epochs):
-            team = self._gather(order)
-            if attempt not in (None, team.attempt):
-                raise NodesReplaced(team.attempt)
-            if attempt is None and held is not None:
-                self._feeder.hold(team, held, order, feed=self._next_feed())
-            attempt = team.attempt
-            left = order.epochs - epoch
-            account = self._feeder.feed(team, source, order, feed=feed, epoch=epoch, keeps=keeps, left=left)
-            yield account
-            if not account.is_whole:
-                return
-            if keeps and self._feeder.is_kept(team, feed):
-                yield from self._feeder.replay(team, order, feed=feed, epochs=range(epoch + 1, order.epochs))
-                return
-            keeps = False

@@ -14,10 +14,12 @@ class Standing:
     Attributes:
         attempt: How often they were started again.
         nodes: Each of them, in rank order.
+        before: The nodes of the attempt before, as they ended.
     """
 
     attempt: int = 0
     nodes: tuple[NodeStatus, ...] = ()
+    before: tuple[NodeStatus, ...] = ()
 
 
 def feed_token(secret: str, attempt: int) -> str:

@@ -92,9 +92,10 @@ def test_another_thread_can_end_a_feed_that_waits() -> None:
 class Asked:
     """A feed with questions of two partitions."""
 
-    def __init__(self, grace: float = SECONDS) -> None:
+    def __init__(self, *, is_alone: bool = True) -> None:
+        self.is_alone = is_alone
         self.inbox = Inbox()
-        self.feed = RowFeed(self.inbox, grace=grace)
+        self.feed = RowFeed(self.inbox, is_alone=lambda: self.is_alone)
         self.inquiries = [self.inbox.inquire(f"partition {number}") for number in (0, 1)]
         for number, inquiry in enumerate(self.inquiries):
             self.inbox.ask(
@@ -136,7 +137,7 @@ def test_results_without_a_batch_are_refused() -> None:
 
 
 def test_rows_that_were_read_without_results_are_an_error_when_no_more_come() -> None:
-    asked = Asked(grace=0.05)
+    asked = Asked()
     batches = [
         asked.feed.next_batch(3) for _ in range(4)
     ]  # one may read ahead while there is something to read
@@ -148,7 +149,7 @@ def test_rows_that_were_read_without_results_are_an_error_when_no_more_come() ->
 
 
 def test_rows_without_results_are_no_error_while_their_partition_has_more_to_come() -> None:
-    asked = Asked(grace=0.05)
+    asked = Asked()
     more = asked.inbox.inquire("partition 2")
     asked.feed.next_batch(5)
     asked.feed.next_batch(5)
@@ -157,26 +158,27 @@ def test_rows_without_results_are_no_error_while_their_partition_has_more_to_com
         asked.inbox.ask(more, Piece(batch=pack([10]), start=0, rows=1))
         asked.inbox.complete(more)
 
-    later = threading.Timer(0.3, send)  # later than the grace
+    later = threading.Timer(0.3, send)
     later.start()
     assert asked.feed.next_batch(5) == [10]
     later.join(SECONDS)
 
 
-def test_another_thread_may_take_its_time_for_results() -> None:
-    asked = Asked(grace=0.05)
+def test_another_thread_may_take_its_time_for_results_as_long_as_it_goes_on() -> None:
+    asked = Asked(is_alone=False)
     with ThreadPoolExecutor(1) as reader:
         for _ in range(2):
             reader.submit(asked.feed.next_batch, 5).result(SECONDS)
         blocked = reader.submit(asked.feed.next_batch, 5)
         with pytest.raises(TimeoutError):
             blocked.result(0.3)
-        asked.inbox.stop()
-        assert len(blocked.result(SECONDS)) == 0
+        asked.is_alone = True
+        with pytest.raises(ResultsMissing):
+            blocked.result(SECONDS)
 
 
 def test_results_that_nobody_wants_any_more_are_not_missed() -> None:
-    asked = Asked(grace=0.05)
+    asked = Asked()
     for _ in range(2):
         asked.feed.next_batch(5)
     for inquiry in asked.inquiries:

@@ -139,10 +139,17 @@ def test_an_exception_in_the_driver_ends_the_nodes_and_is_on_record() -> None:
         fail_beside(cluster, nodes)
     assert not still_running(nodes, 5)
     record = record_of(cluster)
-    assert record.state is RunState.KILLED
-    assert record.error == "the driver failed: ZeroDivisionError('division by zero')"
-    with pytest.raises(RunStopped, match="ZeroDivisionError"):
+    assert record.state is RunState.FAILED
+    assert record.error == "ZeroDivisionError: division by zero"
+    with pytest.raises(ZeroDivisionError):
         cluster.wait()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_a_driver_that_is_ended_leaves_a_run_that_was_killed(error: BaseException) -> None:
+    with pytest.raises(type(error)), Cluster(sign_in_and_wait, backend="processes") as cluster:
+        raise error
+    assert record_of(cluster).state is RunState.KILLED
 
 
 def fail_beside(cluster: Cluster, nodes: list[psutil.Process]) -> None:

@@ -45,6 +45,18 @@ def test_nodes_that_start_again_are_told_of_the_end_as_well(servers: Servers) ->
     assert (first.is_done, second.is_done) == (True, True)
 
 
+def test_nodes_that_are_still_to_get_rows_are_not_told_of_the_end(servers: Servers) -> None:
+    inbox, address = servers.start()
+    run = ScriptedRun(standing(node(0, address=address), node(1, Phase.FINISHED)), ends=False)
+    fed_attempts: set[int] = set()
+    farewell = Farewell(run, fed(run), has_fed=fed_attempts.__contains__)
+    farewell.say(0.1)
+    assert not inbox.is_done
+    fed_attempts.add(0)
+    farewell.say(None)
+    assert inbox.is_done
+
+
 def test_a_farewell_ends_with_the_run() -> None:
     say(ScriptedRun(standing(node(0, address=""), node(1, address=""))))
 
