@@ -208,7 +208,7 @@ def _row(trial: RunningTrial, *, has_host: bool) -> TrialRow:
 
 
 def _failure(record: TrialRecord) -> str:
-    reason = ": ".join(filter(None, (record.error_type, record.error)))
+    reason = record.error or record.error_type or "for no reason that is known"
     return f"trial {record.number} failed: {_cut(_printable(reason), LONGEST_ERROR)}"
 
 

@@ -15,7 +15,7 @@ from hopyard.cluster.backend import Backend
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_status import NodeStatus, Phase
 from hopyard.cluster.payload import dump
-from hopyard.errors import AlreadyStarted, BadArguments, NotStarted, RunStopped, StillRunning
+from hopyard.errors import AlreadyStarted, BadArguments, HopyardError, NotStarted, RunStopped, StillRunning
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -220,6 +220,8 @@ class Cluster(Feedable):
                 raise
         self._is_told = True
         self.settle_feeding()
+        if isinstance(self._error, HopyardError):
+            raise self._error.with_traceback(None)  # it tells its story; how our thread came to raise it is noise
         if self._error is not None:
             raise self._error
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)

@@ -31,7 +31,7 @@ def trial(number: int = 12, **changes: Any) -> RunningTrial:
 
 
 def failure(number: int, error: str = "no optimizer", error_type: str = "ValueError") -> TrialRecord:
-    return TrialRecord(number=number, params={}, state=TrialState.FAILED, error_type=error_type, error=error)
+    return TrialRecord(number=number, params={}, state=TrialState.FAILED, error_type=error_type, error=f"{error_type}: {error}")
 
 
 def test_parameters_are_short_numbers_and_words() -> None:

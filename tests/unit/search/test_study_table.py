@@ -44,7 +44,8 @@ def drawn(
 ) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width, height=height, force_terminal=True, color_system=None)
-    failed = TrialRecord(number=3, params={}, state=TrialState.FAILED, error_type="ValueError", error=fails)
+    error = f"ValueError: {fails}"
+    failed = TrialRecord(number=3, params={}, state=TrialState.FAILED, error_type="ValueError", error=error)
     snapshot = StudySnapshot.of(status, [failed] if fails else [], is_over=is_over)
     console.print(StudyTable(snapshot))
     return [line.rstrip() for line in file.getvalue().splitlines()]

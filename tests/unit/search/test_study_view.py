@@ -31,7 +31,7 @@ STATUS = StudyStatus(
     slots=1,
 )
 FAILED = TrialRecord(
-    number=1, params={}, state=TrialState.FAILED, error_type="ValueError", error="no optimizer"
+    number=1, params={}, state=TrialState.FAILED, error_type="ValueError", error="ValueError: no optimizer"
 )
 HALF = "━" * 20
 LAST = [

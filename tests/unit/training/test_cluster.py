@@ -158,6 +158,14 @@ def fail_beside(cluster: Cluster, nodes: list[psutil.Process]) -> None:
         1 / 0  # noqa: B018
 
 
+def test_the_traceback_of_a_failed_node_does_not_lead_into_our_threads() -> None:
+    with pytest.raises(NodeFailed) as caught:
+        hopyard.launch(fail, backend="processes")
+    places = [entry.name for entry in caught.traceback]
+    assert places[-2:] == ["launch", "wait"]
+
+
+
 def test_ready_tells_what_ended_the_run_while_it_was_waited_for() -> None:
     cluster = Cluster(fail, backend="inline").start()
     wait_until(lambda: record_of(cluster).state is RunState.FAILED, "the run is over", 10)
