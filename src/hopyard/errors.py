@@ -854,7 +854,8 @@ class FeedNotRead(HopyardError, RuntimeError):
     def __str__(self) -> str:
         return (
             f"the function returned after {self.consumed} rows of its feed and left {self.left} unread. "
-            "Read all epochs (for epoch in feed.epochs()), or call feed.terminate() if it is meant to end early. "
+            "Read the rows of all epochs (for epoch in feed.epochs(): for batch in epoch.as_numpy(32): ...), or call "
+            "feed.terminate() if it is meant to end early. "
             "With Keras's fit(steps_per_epoch=...), give it dataset.repeat()."
         )
 

@@ -29,6 +29,7 @@ from hopyard.wire import WireServer
 R = TypeVar("R", bound=RowFeed)
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
+ALL = "all of it"
 
 
 class NodeFeed:
@@ -123,7 +124,10 @@ class NodeFeed:
         handed_out = self.inbox.handed_out
         if handed_out:
             return ResultsMissing("returned", handed_out)
-        unread = self.inbox.unread(0 if self._reader is None else self._reader[1].rows_ahead)
+        reader = None if self._reader is None else self._reader[1]
+        if reader is not None and reader.has_passed_all:
+            return FeedNotRead(0, ALL)
+        unread = self.inbox.unread(0 if reader is None else reader.rows_ahead)
         return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
@@ -154,7 +158,7 @@ def _why_ended(error: BaseException) -> str:
 
 def _what_is_left(unread: Unread) -> str:
     if not unread.was_asked:
-        return "all of it"
+        return ALL
     if unread.epochs_left < 2:
         return f"{unread.waiting} rows"
     return f"{unread.epochs_left} epochs, of which {unread.waiting} rows are here,"

@@ -109,6 +109,12 @@ class RowFeed:
         return self._course.is_under_way
 
     @property
+    def has_passed_all(self) -> bool:
+        """Whether rows came, and no one has asked for any: only for epochs, one after the other."""
+        level = self._inbox.level
+        return bool(level.received) and not level.is_stopped and not self._course.was_read
+
+    @property
     def first_epoch(self) -> int:
         """The number of the first epoch that came to this node: not 0 only where a run was started again."""
         return self._inbox.first_epoch
@@ -126,6 +132,7 @@ class RowFeed:
 
     def __iter__(self) -> Iterator[Rows]:
         """Yields all rows of all epochs in batches as they come, without copying any."""
+        self._course.was_read = True
         while (found := self._draw(1)) is not None:
             if isinstance(found, EpochEnd):
                 self._course.end(found.rows)
@@ -170,6 +177,7 @@ class RowFeed:
             self._in_step.leave()
 
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
+        self._course.was_read = True
         parts: list[Rows] = []
         missing = rows
         while missing and (found := self._draw(missing, may_ask=not parts)) is not None:
@@ -279,9 +287,10 @@ class RowFeed:
 
 
 class Course:
-    """How far a feed has been read: epochs, and whether one is under way."""
+    """How far a feed has been read: whether at all, epochs, and whether one is under way."""
 
     def __init__(self) -> None:
+        self.was_read = False
         self.epochs = 0
         self.rows: int | None = None
         self.is_under_way = False
