@@ -95,6 +95,12 @@ class NodeFeed:
             raise BadArguments("feed", f"uneven={uneven!r}, and it was opened with uneven={known!r} before")
         return cast("R", reader)
 
+    @property
+    def noted(self) -> tuple[Exception, ...]:
+        """The last errors in reading of which a framework made its own."""
+        readers = (self.stored,) if self._reader is None else (self._reader[1], self.stored)
+        return tuple(reader.noted for reader in readers if reader.noted is not None)
+
     def in_step(self, uneven: str) -> InStep:
         """Returns this node's part in training in step with the others.
 

@@ -34,6 +34,7 @@ class RowFeed:
     """
 
     def __init__(self, inbox: Inbox, in_step: InStep | None = None, *, grace: float = GRACE_SECONDS) -> None:
+        self.noted: Exception | None = None
         self._inbox = inbox
         self._grace = grace
         self._opened_by = threading.get_ident()
@@ -175,6 +176,10 @@ class RowFeed:
         self._stop()
         if self._in_step is not None:
             self._in_step.leave()
+
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self.noted = error
 
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
         self._course.was_read = True

@@ -14,6 +14,9 @@ NO_ROWS = pa.record_batch([], names=[])
 class EpochSource(Protocol):
     """Rows in epochs."""
 
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading them, of which a framework makes one of its own."""
+
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
 

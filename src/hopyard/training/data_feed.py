@@ -102,6 +102,10 @@ class Epoch(Datasets):
         """Returns its next rows; none after the last."""
         return self._feed.epoch_batch(rows)
 
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self._feed.note_error(error)
+
     def check_new_dataset(self, asked_by: str) -> None:
         """Refuses a second dataset, which would get the rows that the first one lacks.
 
@@ -123,6 +127,10 @@ class ValidationFeed(Datasets):
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields all rows in batches."""
         return self._stored.batches(rows)
+
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self._stored.note_error(error)
 
     def __len__(self) -> int:
         return self._stored.rows
