@@ -27,6 +27,23 @@ class InvalidName(HopyardError, ValueError):
         return f"{self.value!r} is not a valid name or path: {self.reason}."
 
 
+class UnknownStorageOption(HopyardError, ValueError):
+    """A storage option that the store of a project does not have."""
+
+    def __init__(self, root: str, option: str, near: str | None, known: tuple[str, ...]) -> None:
+        super().__init__(root, option, near, known)
+        self.root = root
+        self.option = option
+        self.near = near
+        self.known = known
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"{self.root} takes no storage options, but got {self.option!r}; leave it out."
+        guess = f"; did you mean {self.near!r}?" if self.near else "."
+        return f"{self.root} has no storage option {self.option!r}{guess} It has {', '.join(self.known)}."
+
+
 class OutsideProject(InvalidName):
     """A full path or URL that is not in the project."""
 
