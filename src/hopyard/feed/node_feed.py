@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.errors import BadArguments, FeedNotRead, HopyardError, NotFed, ResultsMissing
-from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
+from hopyard.feed.feed_state import ADDRESS, ALONE, HAS_LEARNT_ALONE, STATE, FeedState
 from hopyard.feed.in_step import InStep, Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import ENDED
@@ -27,6 +28,7 @@ from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
 R = TypeVar("R", bound=RowFeed)
+LOG = logging.getLogger(__name__)
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
 ALL = "all of it"
@@ -49,6 +51,7 @@ class NodeFeed:
         self.inbox = Inbox()
         self.stored = StoredRows(Path(tempfile.gettempdir()))  # which goes with the node
         self.round = Round()
+        self.has_addresses = False  # of the other nodes: whether the function has asked for them
         self._info = info
         self._environ = environ
         self._has_failed = False
@@ -120,6 +123,8 @@ class NodeFeed:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         failure = None if error is not None else self._what_is_missing()
         if failure is None:
+            if error is None:
+                self._tell_if_alone()
             self._resources.__exit__(kind, error, traceback)
             return
         self._resources.__exit__(type(failure), failure, None)
@@ -135,6 +140,13 @@ class NodeFeed:
             return FeedNotRead(0, ALL)
         unread = self.inbox.unread(0 if reader is None else reader.rows_ahead)
         return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
+
+    def _tell_if_alone(self) -> None:
+        """Says in the log, and tells the driver, if this node of several has learnt without the others."""
+        learns_alone = self._reader is not None and self._reader[1].learns_alone
+        if self._info.trainers > 1 and learns_alone and not self.has_addresses:
+            LOG.warning(HAS_LEARNT_ALONE, self._info.trainers)
+            Note(note=ALONE, text="").send(self._environ)
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None

@@ -181,6 +181,16 @@ class RowFeed:
         """Takes note of an error in reading, of which a framework makes one of its own."""
         self.noted = error
 
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        self._course.is_joined = is_joined or bool(self._course.is_joined)
+
+    @property
+    def learns_alone(self) -> bool:
+        """Whether a framework has read epochs to learn from, and nothing was seen that joins this node to others."""
+        has_learnt = self._course.epochs > 0 and not self._batches
+        return has_learnt and self._course.is_joined is False and self._in_step is None
+
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
         self._course.was_read = True
         parts: list[Rows] = []
@@ -296,6 +306,7 @@ class Course:
 
     def __init__(self) -> None:
         self.was_read = False
+        self.is_joined: bool | None = None
         self.epochs = 0
         self.rows: int | None = None
         self.is_under_way = False

@@ -28,6 +28,9 @@ class FedSource(EpochSource, Protocol):
     def epoch_batch(self, rows: int) -> Rows:
         """Returns the next batch: none after the last one of an epoch, then the first one of the next."""
 
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+
     def check_new_dataset(self, asked_by: str) -> None:
         """Refuses a dataset that would get the rows that another one lacks."""
 

@@ -16,6 +16,7 @@ import tensorflow as tf
 from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
 from hopyard.feed.rows import NO_ROWS, EpochSource, FedSource, Rows
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_tf_dataset"
@@ -41,7 +42,14 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, lab
     first = _first(source.epoch_batch(batch_size))
     layout = _Layout.of(first, selection, label)
     batches = _Batches(source, batch_size, first)
-    return _dataset(source, layout, lambda: _fed_parts(batches, layout))
+    dataset = _dataset(source, layout, lambda: _fed_parts(batches, layout))
+    source.note_joined(is_joined=is_joined() or _has_peers())
+    return dataset
+
+
+def _has_peers() -> bool:
+    """Tells whether TensorFlow is part of a cluster, as its strategies for several nodes make it before all else."""
+    return any("/job:" in device.name for device in tf.config.list_logical_devices())
 
 
 def _first(batch: Rows) -> pa.RecordBatch:

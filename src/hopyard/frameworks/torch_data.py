@@ -16,8 +16,9 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from hopyard.errors import BadArguments
 from hopyard.feed.columns import to_numpy
-from hopyard.feed.rows import EpochSource
+from hopyard.feed.rows import EpochSource, FedSource
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_torch_dataset"
@@ -88,6 +89,8 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
         """
         if get_worker_info() is not None:
             raise BadArguments(ASKED_BY, IN_A_WORKER)
+        if isinstance(self._source, FedSource):
+            self._source.note_joined(is_joined=is_joined())
         return self._batches()
 
     def __reduce__(self) -> NoReturn:

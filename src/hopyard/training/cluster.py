@@ -217,9 +217,11 @@ class Cluster(Feedable):
                         f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
                     )
                 raise
-        self._is_told = True
+        was_told, self._is_told = self._is_told, True
         if self._error is not None:
             raise self._error
+        if not was_told:
+            self.tell_if_alone()
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
 
     def shutdown(self, timeout: float | None = None, *, grace_seconds: float | None = None) -> RunResult:

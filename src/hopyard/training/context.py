@@ -78,6 +78,8 @@ class NodeContext:
     @property
     def cluster(self) -> Mapping[str, Sequence[str]]:
         """The addresses of all nodes by role, each as ``host:port``, in the order of their task indices."""
+        if self.node_feed is not None:
+            self.node_feed.has_addresses = True
         return self.info.cluster
 
     @property

@@ -106,6 +106,10 @@ class Epoch(Datasets):
         """Takes note of an error in reading, of which a framework makes one of its own."""
         self._feed.note_error(error)
 
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        self._feed.note_joined(is_joined=is_joined)
+
     def check_new_dataset(self, asked_by: str) -> None:
         """Refuses a second dataset, which would get the rows that the first one lacks.
 
