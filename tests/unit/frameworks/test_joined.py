@@ -11,7 +11,9 @@ pytestmark = pytest.mark.unit
 
 
 def loaded(**modules: Any) -> dict[str, ModuleType]:
-    return cast("dict[str, ModuleType]", {name.replace("__", "."): module for name, module in modules.items()})
+    return cast(
+        "dict[str, ModuleType]", {name.replace("__", "."): module for name, module in modules.items()}
+    )
 
 
 def answering(*, is_initialized: bool, is_available: bool = True) -> SimpleNamespace:
