@@ -27,6 +27,23 @@ class InvalidName(HopyardError, ValueError):
         return f"{self.value!r} is not a valid name or path: {self.reason}."
 
 
+class UnknownStorageOption(HopyardError, ValueError):
+    """A storage option that the store of a project does not have."""
+
+    def __init__(self, root: str, option: str, near: str | None, known: tuple[str, ...]) -> None:
+        super().__init__(root, option, near, known)
+        self.root = root
+        self.option = option
+        self.near = near
+        self.known = known
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"{self.root} takes no storage options, but got {self.option!r}; leave it out."
+        guess = f"; did you mean {self.near!r}?" if self.near else "."
+        return f"{self.root} has no storage option {self.option!r}{guess} It has {', '.join(self.known)}."
+
+
 class OutsideProject(InvalidName):
     """A full path or URL that is not in the project."""
 
@@ -874,7 +891,8 @@ class FeedNotRead(HopyardError, RuntimeError):
     def __str__(self) -> str:
         return (
             f"the function returned after {self.consumed} rows of its feed and left {self.left} unread. "
-            "Read all epochs (for epoch in feed.epochs()), or call feed.terminate() if it is meant to end early. "
+            "Read the rows of all epochs (for epoch in feed.epochs(): for batch in epoch.as_numpy(32): ...), or call "
+            "feed.terminate() if it is meant to end early. "
             "With Keras's fit(steps_per_epoch=...), give it dataset.repeat()."
         )
 

@@ -47,6 +47,11 @@ def never_feed(ctx: NodeContext) -> None:
     ctx.report(1, loss=1.0)
 
 
+def pass_epochs(ctx: NodeContext) -> None:
+    for _ in ctx.feed().epochs():
+        continue
+
+
 def read_no_batch(ctx: NodeContext) -> None:
     ctx.feed().next_batch(0)
 
@@ -197,6 +202,9 @@ def _warm(project: Project, df: DataFrame) -> None:
 READ = [
     row("rows left", NodeFailed, partial(feed, leave_early), "after 5 rows", "feed.terminate()"),
     row("rows never asked for", NodeFailed, partial(feed, never_feed), "after 0 rows", "feed.epochs()"),
+    row(
+        "epochs without their rows", NodeFailed, partial(feed, pass_epochs), "after 0 rows", "epoch.as_numpy("
+    ),
     row("batches of no rows", NodeFailed, partial(feed, read_no_batch), "0 rows", "at least 1"),
     row("batches in words", NodeFailed, partial(feed, read_batch_in_words), "'32' rows", "at least 1"),
     row("a column too few", NodeFailed, partial(feed, read_unknown_column), "label", "choose from x"),

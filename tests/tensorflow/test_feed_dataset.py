@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import BadArguments, NothingFed, UnknownColumns
+from hopyard.errors import BadArguments, NoMoreEpochs, NothingFed, UnknownColumns
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.ledger import Share
 from hopyard.feed.pieces import Piece, pack
 from hopyard.feed.stored_rows import StoredRows
+from hopyard.frameworks.tensorflow_errors import hidden_error
 from hopyard.testing.watching import wait_until
 from hopyard.training.data_feed import DataFeed, ValidationFeed
 
@@ -336,6 +337,19 @@ def test_keras_that_asks_for_more_epochs_than_were_fed_fails(tf, package):
     dataset = epochs_of([lines(100)], [lines(100)]).as_tf_dataset(50, label="y")
     with pytest.raises(tf.errors.UnknownError, match="asked for epoch 3, but the feed has only 2"):
         compiled(keras).fit(dataset, epochs=3, verbose=0)
+
+
+def test_the_error_that_tensorflow_made_its_own_of_is_known(tf):
+    feed = epochs_of([numbers(range(4))])
+    dataset = feed.as_tf_dataset(2)
+    list(dataset)
+    with pytest.raises(tf.errors.UnknownError) as caught:
+        list(dataset)
+    assert isinstance(feed.noted, NoMoreEpochs)
+    assert hidden_error(caught.value, [feed.noted, KeyError("x")]) is feed.noted
+    with pytest.raises(tf.errors.InvalidArgumentError) as other:
+        tf.linalg.matmul(tf.ones([2, 2]), tf.ones([3, 3]))
+    assert hidden_error(other.value, [feed.noted]) is None
 
 
 def test_keras_with_steps_per_epoch_reads_a_dataset_that_repeats(tf):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 import warnings
@@ -59,6 +60,49 @@ def test_a_data_loader_hands_the_batches_on(torch):
     dataset = feed_of(numbers(range(5))).as_torch_dataset(2)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None)
     assert [batch["x"].tolist() for batch in loader] == [[0, 1], [2, 3], [4]]
+
+
+def wrapped(torch: ModuleType, dataset: object) -> object:
+    """A dataset that hands on the elements of another, as libraries around PyTorch make them."""
+
+    class Wrapped(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            yield from dataset
+
+    return Wrapped()
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True], ids=["as it is", "wrapped"])
+def test_a_data_loader_of_default_batch_size_hands_the_batches_on(torch, is_wrapped):
+    rows = pa.record_batch({"x": [[1.0, 2.0]] * 5, "s": list("abcde"), "r": [[1], [], [2, 3], [4], []]})
+    dataset = feed_of(rows).as_torch_dataset(2, ragged=["r"])
+    loader = torch.utils.data.DataLoader(wrapped(torch, dataset) if is_wrapped else dataset)
+    batches = list(loader)
+    assert [type(batch) for batch in batches] == [dict] * 3
+    assert [tuple(batch["x"].shape) for batch in batches] == [(2, 2), (2, 2), (1, 2)]
+    assert [batch["s"] for batch in batches] == [["a", "b"], ["c", "d"], ["e"]]
+    assert [[row.tolist() for row in batch["r"]] for batch in batches] == [[[1], []], [[2, 3], [4]], [[]]]
+
+
+def test_a_data_loader_that_would_put_batches_together_is_refused(torch):
+    loader = torch.utils.data.DataLoader(feed_of(numbers(range(20))).as_torch_dataset(2), batch_size=4)
+    with pytest.raises(BadArguments, match=r"4 batches of this dataset into one.*batch_size=None"):
+        next(iter(loader))
+
+
+def test_a_batch_is_a_dict_to_all_who_look_into_it(torch, tmp_path):
+    from torch.utils import _pytree
+
+    (batch,) = feed_of(numbers(range(3))).as_torch_dataset(3)
+    assert isinstance(batch, dict)
+    assert type(copy.copy(batch)) is dict
+    assert list(pickle.loads(pickle.dumps(batch))) == ["x"]
+    torch.save(batch, tmp_path / "batch.pt")
+    assert torch.load(tmp_path / "batch.pt")["x"].tolist() == [0, 1, 2]
+    doubled = _pytree.tree_map(lambda tensor: 2 * tensor, batch)
+    assert {name: tensor.tolist() for name, tensor in doubled.items()} == {"x": [0, 2, 4]}
+    compiled = torch.compile(lambda rows: rows["x"] + 1, backend="eager")
+    assert compiled(batch).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +184,11 @@ def test_the_rows_of_an_rdd_have_no_columns(torch):
         next(iter(DataFeed(inbox).as_torch_dataset(2)))
 
 
-def test_a_loader_with_processes_of_its_own_is_refused(torch):
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_loader_with_processes_of_its_own_is_refused(torch, batch_size):
     loader = torch.utils.data.DataLoader(
         feed_of(numbers(range(4))).as_torch_dataset(2),
-        batch_size=None,
+        batch_size=batch_size,
         num_workers=1,
         multiprocessing_context="fork",
     )

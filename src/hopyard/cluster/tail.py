@@ -27,6 +27,12 @@ _CHATTER = re.compile(
     """,
     re.VERBOSE,
 )
+# What TensorFlow logs of an error that Python code raised within it; the traceback follows.
+_STATUS = re.compile(
+    r"^(?:[WE]\d{4} |\d{4}-\d\d-\d\d [\d:.]+: [WE] ).*\] .*?\b[A-Z_]{2,}: (?P<error>\w+: .+)$"
+)
+_TRACEBACK = "Traceback (most recent call last):"
+_GRAPH_PLACE = re.compile(r"^\s*(\[\[.*\]\])?$")
 
 
 class Tail:
@@ -52,10 +58,34 @@ def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str,
         traceback: What is shown anyway; None if there is nothing.
     """
     all_lines = tuple(lines)
-    told = tuple(_without(all_lines, (traceback or "").splitlines()))
+    told = tuple(
+        _without(tuple(_without_statuses(all_lines, traceback or "")), (traceback or "").splitlines())
+    )
     chosen = [line for line in told if not _CHATTER.search(line)]
     # where there is nothing else, chatter is better than silence
     return tuple((chosen or ([] if traceback else told))[-TAIL_LINES:])
+
+
+def _without_statuses(lines: Sequence[str], traceback: str) -> Iterator[str]:
+    """Yields the lines without what TensorFlow logs of the error whose traceback is shown."""
+    place = 0
+    while place < len(lines):
+        skipped = _status_length(lines[place:], traceback)
+        if not skipped:
+            yield lines[place]
+        place += skipped or 1
+
+
+def _status_length(lines: Sequence[str], traceback: str) -> int:
+    """Returns how many lines tell an error that is shown anyway; 0 if the first one does not begin to."""
+    status = _STATUS.match(lines[0])
+    if status is None or status["error"] not in traceback or lines[1:2] != (_TRACEBACK,):
+        return 0
+    ends = [place for place, line in enumerate(lines) if place and line.endswith(status["error"])]
+    end = ends[0] + 1 if ends else 0
+    while end and end < len(lines) and _GRAPH_PLACE.match(lines[end]):
+        end += 1
+    return end
 
 
 def _without(lines: Sequence[str], block: Sequence[str]) -> Iterator[str]:

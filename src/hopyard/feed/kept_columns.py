@@ -105,7 +105,8 @@ def _check(frame: DataFrame, results: StructType, name: str) -> None:
         raise BadArguments("inference", f"keep: there is no column {name!r}{guess} The columns are {there}")
     if count > 1:
         raise BadArguments("inference", f"keep: {count} columns are named {name!r}; rename them")
-    if name.lower() in (each.lower() for each in results.names):
+    is_exact = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    if name in results.names or (not is_exact and name.lower() in map(str.lower, results.names)):
         raise BadArguments(
             "inference", f"keep: the results have a column {name!r}, too; give one of the two another name"
         )

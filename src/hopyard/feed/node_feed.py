@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import threading
@@ -14,7 +15,7 @@ from hopyard.cluster.channel import Note
 from hopyard.cluster.housekeeping import Chore, Housekeeper
 from hopyard.cluster.node_info import NodeInfo
 from hopyard.errors import BadArguments, FeedNotRead, HopyardError, NotFed, ResultsMissing
-from hopyard.feed.feed_state import ADDRESS, STATE, FeedState
+from hopyard.feed.feed_state import ADDRESS, ALONE, HAS_LEARNT_ALONE, STATE, FeedState
 from hopyard.feed.in_step import InStep, Round
 from hopyard.feed.inbox import Inbox
 from hopyard.feed.inquiry import ENDED
@@ -28,8 +29,10 @@ from hopyard.feed.together import Uneven
 from hopyard.wire import WireServer
 
 R = TypeVar("R", bound=RowFeed)
+LOG = logging.getLogger(__name__)
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
+ALL = "all of it"
 
 
 class NodeFeed:
@@ -51,6 +54,7 @@ class NodeFeed:
         self.inbox = Inbox(first_epoch=None if info.attempt else 0, on_read=self._tell)
         self.stored = StoredRows(Path(tempfile.gettempdir()))  # which goes with the node
         self.round = Round()
+        self.has_addresses = False  # of the other nodes: whether the function has asked for them
         self._info = info
         self._environ = environ
         self._has_failed = False
@@ -97,6 +101,12 @@ class NodeFeed:
             raise BadArguments("feed", f"uneven={uneven!r}, and it was opened with uneven={known!r} before")
         return cast("R", reader)
 
+    @property
+    def noted(self) -> tuple[Exception, ...]:
+        """The last errors in reading of which a framework made its own."""
+        readers = (self.stored,) if self._reader is None else (self._reader[1], self.stored)
+        return tuple(reader.noted for reader in readers if reader.noted is not None)
+
     def in_step(self, uneven: str) -> InStep:
         """Returns this node's part in training in step with the others.
 
@@ -116,6 +126,8 @@ class NodeFeed:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         failure = None if error is not None else self._what_is_missing()
         if failure is None:
+            if error is None:
+                self._tell_if_alone()
             self._resources.__exit__(kind, error, traceback)
             return
         self._resources.__exit__(type(failure), failure, None)
@@ -126,8 +138,18 @@ class NodeFeed:
         handed_out = self.inbox.handed_out
         if handed_out:
             return ResultsMissing("returned", handed_out)
-        unread = self.inbox.unread(0 if self._reader is None else self._reader[1].rows_ahead)
+        reader = None if self._reader is None else self._reader[1]
+        if reader is not None and reader.has_passed_all:
+            return FeedNotRead(0, ALL)
+        unread = self.inbox.unread(0 if reader is None else reader.rows_ahead)
         return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
+
+    def _tell_if_alone(self) -> None:
+        """Says in the log, and tells the driver, if this node of several has learnt without the others."""
+        learns_alone = self._reader is not None and self._reader[1].learns_alone
+        if self._info.trainers > 1 and learns_alone and not self.has_addresses:
+            LOG.warning(HAS_LEARNT_ALONE, self._info.trainers)
+            Note(note=ALONE, text="").send(self._environ)
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
@@ -159,7 +181,7 @@ def _why_ended(error: BaseException) -> str:
 
 def _what_is_left(unread: Unread) -> str:
     if not unread.was_asked:
-        return "all of it"
+        return ALL
     if unread.epochs_left < 2:
         return f"{unread.waiting} rows"
     return f"{unread.epochs_left} epochs, of which {unread.waiting} rows are here,"

@@ -23,14 +23,16 @@ class FrameForm:
         names: What they are called.
         raw: Which of them, by place, travel as two: the bytes of the numbers of an array, which count as a text to
             Spark, null where it does not hold the array so; and the array for those rows.
+        is_renamed: Whether they travel under other names.
     """
 
     names: tuple[str, ...]
     raw: frozenset[int] = frozenset()
+    is_renamed: bool = False
 
     def restored(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields batches with the columns of the DataFrame."""
-        return map(self._restore, batches) if self.raw else iter(batches)
+        return map(self._restore, batches) if self.raw or self.is_renamed else iter(batches)
 
     def _restore(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = iter(batch.columns)

@@ -40,6 +40,7 @@ class RowFeed:
         *,
         is_alone: Callable[[], bool] = is_only_thread,
     ) -> None:
+        self.noted: Exception | None = None
         self._inbox = inbox
         self._is_alone = is_alone
         self._in_step = in_step
@@ -113,6 +114,12 @@ class RowFeed:
         return self._course.is_under_way
 
     @property
+    def has_passed_all(self) -> bool:
+        """Whether rows came, and no one has asked for any: only for epochs, one after the other."""
+        level = self._inbox.level
+        return bool(level.received) and not level.is_stopped and not self._course.was_read
+
+    @property
     def first_epoch(self) -> int:
         """The number of the first epoch that came to this node: not 0 only where a run was started again."""
         return self._inbox.first_epoch
@@ -130,6 +137,7 @@ class RowFeed:
 
     def __iter__(self) -> Iterator[Rows]:
         """Yields all rows of all epochs in batches as they come, without copying any."""
+        self._course.was_read = True
         while (found := self._draw(1)) is not None:
             if isinstance(found, EpochEnd):
                 self._course.end(found.rows)
@@ -171,7 +179,22 @@ class RowFeed:
         if self._in_step is not None:
             self._in_step.leave()
 
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self.noted = error
+
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        self._course.is_joined = is_joined or bool(self._course.is_joined)
+
+    @property
+    def learns_alone(self) -> bool:
+        """Whether a framework has read epochs to learn from, and nothing was seen that joins this node to others."""
+        has_learnt = self._course.epochs > 0 and not self._batches
+        return has_learnt and self._course.is_joined is False and self._in_step is None
+
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
+        self._course.was_read = True
         parts: list[Rows] = []
         missing = rows
         while (
@@ -283,9 +306,11 @@ class RowFeed:
 
 
 class Course:
-    """How far a feed has been read: epochs, and whether one is under way."""
+    """How far a feed has been read: whether at all, epochs, and whether one is under way."""
 
     def __init__(self) -> None:
+        self.was_read = False
+        self.is_joined: bool | None = None
         self.epochs = 0
         self.rows: int | None = None
         self.is_under_way = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hopyard.feed.catalyst import Catalyst
+from hopyard.feed.column_names import are_plain, places
 from hopyard.feed.raw_arrays import FrameForm, lists_of
 
 if TYPE_CHECKING:
@@ -33,24 +34,35 @@ WORD = 8
 def with_raw_arrays(frame: DataFrame) -> tuple[DataFrame, FrameForm]:
     """Returns a DataFrame with the arrays of numbers of another as bytes, and how its columns are to be read.
 
-    If this Spark does not hold arrays as we know it, the DataFrame is returned as it is, and the log tells.
+    If this Spark does not hold arrays as we know it, they stay as they are, and the log tells.
     """
     from py4j.protocol import Py4JError
 
-    names = tuple(frame.columns)
     raw = frozenset(place for place, field in enumerate(frame.schema) if _is_array(field.dataType))
     if not raw:
-        return frame, FrameForm(names=names)
+        return _with_plain_names(frame)
     try:
         catalyst = Catalyst(frame.sparkSession.sparkContext)
         expressions = ArrayExpressions(catalyst)
         expressions.check()
         # in two steps, which Spark does not merge: the first one is computed once, though it is used several times
         held = _selected(frame, raw, lambda array: (expressions.held(array),), catalyst)
+        names = tuple(frame.columns)
         return _selected(held, raw, expressions.parts, catalyst), FrameForm(names=names, raw=raw)
     except (Py4JError, TypeError) as error:  # Py4J takes a class that is not there for a package
         LOG.warning("arrays are fed number by number, which is slow, since this Spark differs: %s", error)
+        return _with_plain_names(frame)
+
+
+def _with_plain_names(frame: DataFrame) -> tuple[DataFrame, FrameForm]:
+    """Returns a DataFrame whose columns Spark can find by their names, and how they are to be read.
+
+    It looks up by name what it hands to Python, and takes ``a.b`` for a part of ``a`` and, usually, ``X`` for ``x``.
+    """
+    names = tuple(frame.columns)
+    if are_plain(names):
         return frame, FrameForm(names=names)
+    return frame.toDF(*places(names)), FrameForm(names=names, is_renamed=True)
 
 
 def _selected(

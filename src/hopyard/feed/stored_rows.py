@@ -28,6 +28,7 @@ class StoredRows:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.noted: Exception | None = None
         self._folder = folder
         self._changed = threading.Condition()
         self._ledger = Ledger()
@@ -137,6 +138,10 @@ class StoredRows:
                     parts, missing = [], rows
         if parts:
             yield joined(parts)
+
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self.noted = error
 
     def _await(self) -> EpochStore:
         with self._changed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments
+from hopyard.feed.column_names import places
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,12 +72,21 @@ def _by_column(data: Any, name: str) -> tuple[object, object]:
     if kind != "boolean":
         remedy = f"give a column of booleans, such as df[{name!r}] == 1"
         raise BadArguments("train", f"validation={name!r} is a column of {kind}; {remedy}")
-    tells = f.coalesce(f.col(f"`{name}`"), f.lit(False))
-    return data.filter(~tells).drop(name), data.filter(tells).drop(name)
+    plain = places(data.columns)
+    place = data.columns.index(name)
+    renamed = data.toDF(*plain)
+    tells = f.coalesce(renamed[plain[place]], f.lit(False))
+    others = [column for column in data.columns if column != name]
+    rest, part = (renamed.filter(is_wanted).drop(plain[place]).toDF(*others) for is_wanted in (~tells, tells))
+    return rest, part
 
 
 def _kind(data: DataFrame, name: str) -> str:
-    kinds = dict(data.dtypes)
-    if name not in kinds:
-        raise BadArguments("train", f"validation={name!r} is no column; choose from {', '.join(kinds)}")
-    return kinds[name]
+    kinds = [kind for column, kind in data.dtypes if column == name]
+    if not kinds:
+        raise BadArguments(
+            "train", f"validation={name!r} is no column; choose from {', '.join(data.columns)}"
+        )
+    if len(kinds) > 1:
+        raise BadArguments("train", f"validation: {len(kinds)} columns are named {name!r}; rename them")
+    return kinds[0]

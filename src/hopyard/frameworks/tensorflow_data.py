@@ -16,6 +16,7 @@ import tensorflow as tf
 from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
 from hopyard.feed.rows import NO_ROWS, EpochSource, FedSource, Rows
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_tf_dataset"
@@ -36,12 +37,19 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, lab
     """
     if not isinstance(source, FedSource):
         layout = _Layout.of(_first(next(source.epoch_batches(batch_size), NO_ROWS)), selection, label)
-        return _dataset(layout, lambda: _stored_parts(source, batch_size, layout))
+        return _dataset(source, layout, lambda: _stored_parts(source, batch_size, layout))
     source.check_new_dataset(ASKED_BY)
     first = _first(source.epoch_batch(batch_size))
     layout = _Layout.of(first, selection, label)
     batches = _Batches(source, batch_size, first)
-    return _dataset(layout, lambda: _fed_parts(batches, layout))
+    dataset = _dataset(source, layout, lambda: _fed_parts(batches, layout))
+    source.note_joined(is_joined=is_joined() or _has_peers())
+    return dataset
+
+
+def _has_peers() -> bool:
+    """Tells whether TensorFlow is part of a cluster, as its strategies for several nodes make it before all else."""
+    return any("/job:" in device.name for device in tf.config.list_logical_devices())
 
 
 def _first(batch: Rows) -> pa.RecordBatch:
@@ -50,9 +58,10 @@ def _first(batch: Rows) -> pa.RecordBatch:
     return columns_of(batch, ASKED_BY)
 
 
-def _dataset(layout: _Layout, parts: Callable[[], Iterator[Parts]]) -> Any:
+def _dataset(source: EpochSource, layout: _Layout, parts: Callable[[], Iterator[Parts]]) -> Any:
     dataset = tf.data.Dataset.from_generator(
-        parts, output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs())
+        lambda: _noting_errors(source, parts()),
+        output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs()),
     )
     # What is prefetched includes the batches without rows: between any two elements TensorFlow can end its thread.
     dataset = dataset.prefetch(tf.data.AUTOTUNE).filter(_has_rows)
@@ -169,6 +178,15 @@ class _Layout:
             return tensors
         label = tensors.pop(self.label)
         return (next(iter(tensors.values())) if len(tensors) == 1 else tensors), label
+
+
+def _noting_errors(source: EpochSource, parts: Iterator[Parts]) -> Iterator[Parts]:
+    """Yields parts; of an error TensorFlow keeps only the text, so the source takes note of it."""
+    try:
+        yield from parts
+    except Exception as error:
+        source.note_error(error)
+        raise
 
 
 def _fed_parts(batches: _Batches, layout: _Layout) -> Iterator[Parts]:

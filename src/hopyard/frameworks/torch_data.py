@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
+from torch.utils._pytree import register_pytree_node
 from torch.utils.data import IterableDataset, get_worker_info
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from hopyard.errors import BadArguments
 from hopyard.feed.columns import to_numpy
-from hopyard.feed.rows import EpochSource
+from hopyard.feed.rows import EpochSource, FedSource
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 
 ASKED_BY = "as_torch_dataset"
 IN_A_WORKER = "the feed is in the node's own process; use DataLoader(dataset, batch_size=None, num_workers=0)"
 
 Column: TypeAlias = "torch.Tensor | list[Any]"
+
+
+class Batch(dict[str, Column]):
+    """A batch as it comes out of the dataset: a dict that a DataLoader knows to be whole.
+
+    With its default ``batch_size=1`` a DataLoader puts each batch into a batch of one, and so gives every tensor an axis
+    more. What it makes of elements is decided by their type, so there is one for these. A copy is a plain dict,
+    and what was pickled is an `OrderedDict`.
+    """
+
+    def __copy__(self) -> dict[str, Column]:
+        return dict(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OrderedDict, (), None, None, iter(self.items())  # of which `torch.load` has no doubts
+
+
+def unwrapped(batches: Sequence[Batch], **_: object) -> dict[str, Column]:
+    """Returns the one batch that a DataLoader wants to make a batch of; PyTorch calls it.
+
+    Raises:
+        BadArguments: There are several.
+    """
+    if len(batches) > 1:
+        raise BadArguments(
+            ASKED_BY,
+            f"a DataLoader puts {len(batches)} batches of this dataset into one; use DataLoader(dataset, batch_size=None), "
+            f"and say how many rows a batch has in {ASKED_BY}(rows)",
+        )
+    return dict(batches[0])
+
+
+# how PyTorch is told of a type: its DataLoader, and what looks for tensors in structures of dicts and lists
+default_collate_fn_map[Batch] = unwrapped
+register_pytree_node(
+    Batch,
+    lambda batch: (list(batch.values()), list(batch)),
+    lambda values, names: dict(zip(names, values, strict=True)),
+)
 
 
 class FeedDataset(IterableDataset[dict[str, Column]]):
@@ -46,6 +89,8 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
         """
         if get_worker_info() is not None:
             raise BadArguments(ASKED_BY, IN_A_WORKER)
+        if isinstance(self._source, FedSource):
+            self._source.note_joined(is_joined=is_joined())
         return self._batches()
 
     def __reduce__(self) -> NoReturn:
@@ -56,7 +101,7 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
         for rows in self._source.epoch_batches(self._rows):
             batch = columns_of(rows, ASKED_BY)
             layout = layout or forms(batch, self._selection, ASKED_BY)
-            yield {form.name: _column(form, batch) for form in layout}
+            yield Batch({form.name: _column(form, batch) for form in layout})
 
 
 def _column(form: ColumnForm, batch: pa.RecordBatch) -> Column:

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import s3fs
+from aiobotocore.session import AioSession  # type: ignore[import-untyped]  # no types shipped
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  # type: ignore[import-untyped]  # no types shipped
 from fsspec.asyn import sync
 
 from hopyard.errors import AlreadyExists, PathNotFound, RootUnusable, StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES, Server
 from hopyard.store.location import Location
+from hopyard.store.options import check_options, parameters
 
 _CREDENTIALS = (
     "Check key and secret in HOPYARD_STORAGE_OPTIONS, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -23,6 +25,12 @@ _CREDENTIALS = (
 _BUCKET = "Make the bucket, or correct HOPYARD_ROOT (or --root)"
 # Every listing says some of this, also an empty one.
 _LISTING = {"Name", "Prefix", "KeyCount", "MaxKeys", "Contents"}
+# s3fs hands what it does not know to fsspec, which asks for these, and to the session of aiobotocore
+_OPTIONS = (
+    parameters(s3fs.S3FileSystem)
+    | parameters(AioSession)
+    | {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache", "batch_size"}
+)
 _AMAZON = "https://s3.amazonaws.com"
 
 
@@ -40,6 +48,7 @@ class Bucket:
     @classmethod
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
         """Returns the bucket of a location; `options` are the arguments of ``s3fs.S3FileSystem``."""
+        check_options(location, options, _OPTIONS)
         arguments = {"use_listings_cache": False, **options, "skip_instance_cache": True}
         return cls(s3fs.S3FileSystem(**arguments), location.authority, _endpoint(options, os.environ))
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from hopyard.store.filesystem import Entry
+from hopyard.store.names import AnyPath
 from hopyard.store.project import Project
 
 
-def fetch(project: Project, path: str, folder: Path) -> Path:
+def fetch(project: Project, path: AnyPath, folder: Path) -> Path:
     """Returns a local path with the content of a file or folder of the project.
 
     Where the project is on this machine's file system, it is the path itself. On other stores a copy is made, once for

@@ -16,6 +16,7 @@ from hopyard.store.filesystem import Entry, Server, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
 from hopyard.store.hadoop_config import namenodes
 from hopyard.store.location import Location
+from hopyard.store.options import check_options
 
 _CLIENT_ARGUMENTS = ("config_dir", "kerberos_principal", "kerberos_keytab", "kerberos_cache")
 # The client knows few Java exceptions; it shows the others in this form.
@@ -51,6 +52,8 @@ class HdfsStore(HadoopStore):
             options: ``config_dir`` and ``kerberos_…`` as the client takes them; all others are Hadoop
                 settings such as ``dfs.replication``.
         """
+        named = {key: value for key, value in options.items() if "." not in key}
+        check_options(location, named, _CLIENT_ARGUMENTS, "Hadoop settings such as 'dfs.replication'")
         settings = {key: _setting(value) for key, value in options.items() if key not in _CLIENT_ARGUMENTS}
         arguments = {key: str(options[key]) for key in _CLIENT_ARGUMENTS if key in options}
         servers = namenodes(location, options)

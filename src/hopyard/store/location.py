@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from hopyard.errors import InvalidName
+from hopyard.store.names import AnyPath, as_text
 
 LOCAL = "file"
 
@@ -31,14 +32,13 @@ class Location:
     path: str
 
     @classmethod
-    def parse(cls, text: str) -> Location:
+    def parse(cls, place: AnyPath) -> Location:
         """Returns the place that a URL or a local path names.
 
         Raises:
             InvalidName: The text is empty, or not a place that stays the same from any folder.
         """
-        if not isinstance(text, str):
-            raise InvalidName(str(text), f"it is of type {type(text).__name__}; give a path or URL as text")
+        text = as_text(place)
         match = _URL.fullmatch(text)
         if match is None:
             return cls._without_host(text)

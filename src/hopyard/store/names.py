@@ -6,11 +6,15 @@ normalised, quoted or lower-cased.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
+from typing import TypeAlias
 from urllib.parse import quote
 
 from hopyard.errors import InvalidName
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 MAX_NAME_BYTES = 255
 # S3 takes keys of 1,024 bytes; the rest is for the root and the name of the project.
@@ -26,6 +30,24 @@ _REFUSED_CHARACTERS = {
 # Parts that do not begin with a dot, of letters that nobody takes for something else.
 _USUAL_NAME = re.compile(r"[A-Za-z0-9_=+-][A-Za-z0-9_.=+-]*")
 _USUAL = re.compile(f"{_USUAL_NAME.pattern}(/{_USUAL_NAME.pattern})*")
+
+_SQUEEZED_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+
+
+def as_text(path: AnyPath) -> str:
+    """Returns a path, of pathlib or as text, as text.
+
+    Raises:
+        InvalidName: It is no path, or a URL that pathlib has spoilt.
+    """
+    if isinstance(path, str):
+        return path
+    text = os.fspath(path) if isinstance(path, os.PathLike) else None
+    if not isinstance(text, str):
+        raise InvalidName(str(path), f"it is of type {type(path).__name__}; give a path or URL as text")
+    if _SQUEEZED_URL.match(text):
+        raise InvalidName(text, "pathlib makes one slash of the two in a URL; give a URL as text")
+    return text
 
 
 def check_name(name: str) -> str:

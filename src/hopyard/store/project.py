@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hopyard.errors import AlreadyExists, InvalidName, PathNotFound
 from hopyard.store import transfer
@@ -15,7 +15,8 @@ from hopyard.store.filesystem import Entry, FileSystem, is_temporary
 from hopyard.store.full_paths import is_full, relative_to
 from hopyard.store.layout import PROJECTS, Layout
 from hopyard.store.location import LOCAL, Location
-from hopyard.store.names import check_file, check_folder, check_name
+from hopyard.store.names import AnyPath, as_text, check_file, check_folder, check_name
+from hopyard.store.options import check_given_options
 from hopyard.store.registry import connect, kind_of
 
 
@@ -33,7 +34,7 @@ class Project:
         layout: Where in the project things are.
     """
 
-    def __init__(self, root: str, name: str, storage_options: Mapping[str, object] | None = None) -> None:
+    def __init__(self, root: AnyPath, name: str, storage_options: Mapping[str, object] | None = None) -> None:
         location = Location.parse(root)
         kind_of(location)
         self.name = check_name(name)
@@ -46,7 +47,7 @@ class Project:
     @classmethod
     def open(
         cls,
-        root: str | None = None,
+        root: AnyPath | None = None,
         name: str | None = None,
         *,
         storage_options: Mapping[str, object] | None = None,
@@ -64,9 +65,13 @@ class Project:
             InvalidName: Root or name cannot be used.
             UnsupportedStore: Nobody here speaks the protocol of the root.
             InvalidSetting: ``HOPYARD_STORAGE_OPTIONS`` is not a JSON object.
+            UnknownStorageOption: The store takes no options, and some were given; for other stores see `reach`.
         """
+        place = root or default_root(os.environ)
+        if storage_options is not None:
+            check_given_options(Location.parse(place), storage_options)
         options = default_options(os.environ) if storage_options is None else storage_options
-        return cls(root or default_root(os.environ), name or default_name(os.environ), options)
+        return cls(place, name or default_name(os.environ), options)
 
     def reach(self, *, patiently: bool = False) -> None:
         """Makes sure that the store answers; the first call that needs the store does so by itself.
@@ -78,6 +83,7 @@ class Project:
             StoreUnreachable: It does not answer within some seconds.
             RootUnusable: The root is a file, or it is not there and cannot be made.
             MissingDependency: The package that speaks to the store is not installed.
+            UnknownStorageOption: The store has no such option.
         """
         if self._connection is not None and self._connection[0] == os.getpid():
             return
@@ -112,7 +118,7 @@ class Project:
         """The project's folder with a trailing slash: a plain local path, or a URL."""
         return f"{self._folder}/"
 
-    def url(self, relative: str = "") -> str:
+    def url(self, relative: AnyPath = "") -> str:
         """Returns where something in the project is: a plain local path, or a URL.
 
         Raises:
@@ -121,11 +127,11 @@ class Project:
         within = self._within(relative)
         return self.path + within if check_folder(within) else self.path
 
-    def local_path(self, relative: str = "") -> Path | None:
+    def local_path(self, relative: AnyPath = "") -> Path | None:
         """Returns the path of something in the project on this machine's file system; None for other stores."""
         return Path(self.url(relative)) if self._folder.protocol == LOCAL else None
 
-    def relative(self, url: str) -> str:
+    def relative(self, url: AnyPath) -> str:
         """Returns the path in the project of something given as URL, as path from the root, or as relative path.
 
         Raises:
@@ -133,12 +139,15 @@ class Project:
         """
         return check_folder(self._within(url))
 
-    def _within(self, path: str) -> str:
-        return relative_to(self._folder, path) if is_full(path) else path
+    def _within(self, path: AnyPath) -> str:
+        text = as_text(path)
+        if is_full(text):
+            return relative_to(self._folder, text)
+        return "" if isinstance(path, PurePath) and text == "." else text  # what pathlib makes of nothing
 
     # --- single files ---
 
-    def put(self, relative: str, data: bytes) -> None:
+    def put(self, relative: AnyPath, data: bytes) -> None:
         """Writes a file, or replaces it: a reader sees the old or the new content, whole.
 
         Raises:
@@ -147,7 +156,7 @@ class Project:
         """
         self._files().write(self._inside(relative), [data], replace=True)
 
-    def create(self, relative: str, data: bytes) -> None:
+    def create(self, relative: AnyPath, data: bytes) -> None:
         """Writes a file that must not exist: of several at once, exactly one succeeds.
 
         Raises:
@@ -156,7 +165,7 @@ class Project:
         """
         self._files().write(self._inside(relative), [data], replace=False)
 
-    def read(self, relative: str) -> bytes:
+    def read(self, relative: AnyPath) -> bytes:
         """Returns the content of a file.
 
         Raises:
@@ -165,13 +174,13 @@ class Project:
         """
         return b"".join(self.read_chunks(relative))
 
-    def read_chunks(self, relative: str) -> Iterator[bytes]:
+    def read_chunks(self, relative: AnyPath) -> Iterator[bytes]:
         """Yields the content of a file in pieces, so that it may be larger than memory; as `read`."""
         return self._files().read(self._inside(relative))
 
     # --- folders ---
 
-    def list(self, relative: str = "") -> list[Entry]:
+    def list(self, relative: AnyPath = "") -> list[Entry]:
         """Returns the direct children of a folder, sorted by name.
 
         Raises:
@@ -181,7 +190,7 @@ class Project:
         folder = self.relative(relative)
         return sorted(self._children(folder), key=lambda entry: entry.name)
 
-    def walk(self, relative: str = "") -> Iterator[Entry]:
+    def walk(self, relative: AnyPath = "") -> Iterator[Entry]:
         """Yields all files below a folder; as `list`."""
         for entry in self.list(relative):
             if entry.is_dir:
@@ -189,7 +198,7 @@ class Project:
             else:
                 yield entry
 
-    def mkdir(self, relative: str) -> None:
+    def mkdir(self, relative: AnyPath) -> None:
         """Makes a folder and those above it; it may exist already.
 
         Raises:
@@ -199,16 +208,16 @@ class Project:
 
     # --- files and folders ---
 
-    def exists(self, relative: str = "") -> bool:
+    def exists(self, relative: AnyPath = "") -> bool:
         """Whether there is a file or a folder."""
         return self._look(relative) is not None
 
-    def is_dir(self, relative: str = "") -> bool:
+    def is_dir(self, relative: AnyPath = "") -> bool:
         """Whether there is a folder."""
         entry = self._look(relative)
         return entry is not None and entry.is_dir
 
-    def info(self, relative: str = "") -> Entry:
+    def info(self, relative: AnyPath = "") -> Entry:
         """Returns size, kind and time of a file or folder.
 
         Raises:
@@ -217,7 +226,7 @@ class Project:
         path = self.relative(relative)
         return replace(self._files().info(self._path(path)), path=path)
 
-    def remove(self, relative: str, recursive: bool = False) -> None:  # noqa: FBT001, FBT002  as in os and fsspec
+    def remove(self, relative: AnyPath, recursive: bool = False) -> None:  # noqa: FBT001, FBT002  as in os and fsspec
         """Removes a file, an empty folder, or with `recursive` a folder and all that is in it.
 
         Raises:
@@ -226,7 +235,7 @@ class Project:
         """
         self._files().remove(self._path(check_file(self.relative(relative))), recursive=recursive)
 
-    def move(self, source: str, target: str, overwrite: bool = False) -> None:  # noqa: FBT001, FBT002  as above
+    def move(self, source: AnyPath, target: AnyPath, overwrite: bool = False) -> None:  # noqa: FBT001, FBT002  as above
         """Gives a file or folder another path in the project.
 
         Args:
@@ -241,7 +250,7 @@ class Project:
         """
         start, end = check_file(self.relative(source)), check_file(self.relative(target))
         if end.startswith(f"{start}/"):
-            raise InvalidName(target, f"{start} cannot be moved into itself")
+            raise InvalidName(end, f"{start} cannot be moved into itself")
         if start == end:
             entry = self.info(start)
             if entry.is_dir or not overwrite:
@@ -253,8 +262,8 @@ class Project:
 
     def copy_in(
         self,
-        local: str | Path,
-        relative: str,
+        local: AnyPath,
+        relative: AnyPath,
         *,
         overwrite: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -277,8 +286,8 @@ class Project:
 
     def copy_out(
         self,
-        relative: str,
-        local: str | Path,
+        relative: AnyPath,
+        local: AnyPath,
         *,
         overwrite: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -300,7 +309,7 @@ class Project:
 
     # --- inside ---
 
-    def write_chunks(self, relative: str, chunks: Iterator[bytes], *, overwrite: bool) -> None:
+    def write_chunks(self, relative: AnyPath, chunks: Iterator[bytes], *, overwrite: bool) -> None:
         """Writes a file from pieces, so that it may be larger than memory; as `put` or `create`."""
         self._files().write(self._inside(relative), chunks, replace=overwrite)
 
@@ -310,13 +319,13 @@ class Project:
         assert self._connection is not None
         return self._connection[1]
 
-    def _inside(self, relative: str) -> str:
+    def _inside(self, relative: AnyPath) -> str:
         return self._path(check_file(self._within(relative)))
 
     def _path(self, checked: str) -> str:
         return f"{self._folder.path}/{checked}" if checked else self._folder.path
 
-    def _look(self, relative: str) -> Entry | None:
+    def _look(self, relative: AnyPath) -> Entry | None:
         try:
             return self.info(relative)
         except PathNotFound:

@@ -16,6 +16,7 @@ from hopyard.errors import StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES, Entry, Server, name_of
 from hopyard.store.hadoop import HadoopStore, hadoop_error
 from hopyard.store.location import Location
+from hopyard.store.options import check_options, parameters
 
 _DEFAULT_PORT = 9870
 _SERVICE = "/webhdfs/v1"
@@ -45,6 +46,7 @@ class WebHdfsStore(HadoopStore):
                 Without any of the first three the user is ``HADOOP_USER_NAME``, or whoever runs this.
         """
         host, _, port = location.authority.partition(":")
+        check_options(location, options, parameters(WebHDFS) - {"host", "port"})
         login = dict(options)
         if not login.keys() & {"user", "kerberos", "token"}:
             login["user"] = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hopyard.store import Project
+from hopyard.store.names import AnyPath, as_text
 from hopyard.tracking.catalog import find_run
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.printed import parse_printed
@@ -76,9 +77,9 @@ class Run:
         """All that is on record, with times, nodes and restarts."""
         return self._record
 
-    def path(self, name: str) -> str:
+    def path(self, name: AnyPath) -> str:
         """Returns the full path of a file of the run, such as ``path("model.keras")``; it need not be there."""
-        return self._project.url(self._paths.inner(name).folder)
+        return self._project.url(self._paths.inner(as_text(name)).folder)
 
     def files(self) -> tuple[str, ...]:
         """Returns the files that the nodes have left, relative to `logdir`; those of node 2 are in ``node.2/``."""
@@ -112,7 +113,7 @@ class Run:
         return any(fnmatchcase(first, pattern) for pattern in self._paths.reserved_names)
 
 
-def load_run(run: str, project: Project | None = None) -> Run:
+def load_run(run: AnyPath, project: Project | None = None) -> Run:
     """Returns a run of the project, whether it has finished, failed or goes on.
 
     Args:
@@ -125,4 +126,4 @@ def load_run(run: str, project: Project | None = None) -> Run:
         AmbiguousRun: It may be several; the error lists them.
         OutsideProject: It is a folder outside of the project.
     """
-    return Run(find_run(project or Project.open(), run))
+    return Run(find_run(project or Project.open(), as_text(run)))

@@ -6,12 +6,16 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.payload import Call
 from hopyard.errors import BadArguments
 from hopyard.frameworks.keras_choice import keras_advice
+from hopyard.frameworks.tensorflow_errors import hidden_error
 from hopyard.training.context import NodeContext
+
+if TYPE_CHECKING:
+    from hopyard.feed.node_feed import NodeFeed
 
 CONTEXT = "ctx"
 
@@ -32,7 +36,17 @@ class NodeCall:
             from hopyard.feed.node_feed import NodeFeed  # a node that is not fed needs none of it
 
             with NodeFeed(context.info) as feed:
-                return self._call(replace(context, node_feed=feed))
+                return self._fed_call(feed, replace(context, node_feed=feed))
+
+    def _fed_call(self, feed: NodeFeed, context: NodeContext) -> Any:
+        """Calls the function; what its datasets raised within TensorFlow comes out as itself, at the place of the call."""
+        try:
+            return self._call(context)
+        except Exception as error:
+            hidden = hidden_error(error, feed.noted)
+            if hidden is None:
+                raise
+            raise hidden.with_traceback(error.__traceback__) from None
 
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}

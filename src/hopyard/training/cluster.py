@@ -218,12 +218,14 @@ class Cluster(Feedable):
                         f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
                     )
                 raise
-        self._is_told = True
+        was_told, self._is_told = self._is_told, True
         self.settle_feeding()
         if isinstance(self._error, HopyardError):
             raise self._error.with_traceback(None)  # it tells its story; how our thread came to raise it is noise
         if self._error is not None:
             raise self._error
+        if not was_told:
+            self.tell_if_alone()
         return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
 
     def shutdown(self, timeout: float | None = None, *, grace_seconds: float | None = None) -> RunResult:

@@ -78,6 +78,8 @@ class NodeContext:
     @property
     def cluster(self) -> Mapping[str, Sequence[str]]:
         """The addresses of all nodes by role, each as ``host:port``, in the order of their task indices."""
+        if self.node_feed is not None:
+            self.node_feed.has_addresses = True
         return self.info.cluster
 
     @property
@@ -161,7 +163,7 @@ class NodeContext:
         """
         let_go(self.info.port, self.info.port_inode)
 
-    def path(self, path: str = "") -> str:
+    def path(self, path: str | os.PathLike[str] = "") -> str:
         """Returns the full path of something in the project: a local path, or a URL.
 
         Args:
@@ -172,7 +174,7 @@ class NodeContext:
         """
         return self.project.url(path)
 
-    def fetch(self, path: str) -> str:
+    def fetch(self, path: str | os.PathLike[str]) -> str:
         """Returns a local path of a file or folder of the project, for libraries that read from disks only.
 
         Where the project is on a file system it is the full path itself. From HDFS, S3 and other stores a copy is made,

@@ -102,6 +102,14 @@ class Epoch(Datasets):
         """Returns its next rows; none after the last."""
         return self._feed.epoch_batch(rows)
 
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self._feed.note_error(error)
+
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        self._feed.note_joined(is_joined=is_joined)
+
     def check_new_dataset(self, asked_by: str) -> None:
         """Refuses a second dataset, which would get the rows that the first one lacks.
 
@@ -123,6 +131,10 @@ class ValidationFeed(Datasets):
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields all rows in batches."""
         return self._stored.batches(rows)
+
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+        self._stored.note_error(error)
 
     def __len__(self) -> int:
         return self._stored.rows

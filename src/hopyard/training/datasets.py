@@ -24,6 +24,10 @@ class Datasets(ABC):
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
 
+    @abstractmethod
+    def note_error(self, error: Exception) -> None:
+        """Takes note of an error in reading, of which a framework makes one of its own."""
+
     def as_numpy(
         self,
         rows: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.cluster.node_status import NodeStatus
 from hopyard.errors import NotFed
+from hopyard.feed.feed_state import ALONE, HAS_LEARNT_ALONE
 from hopyard.training.standing import Standing
 from hopyard.training.view import View
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from hopyard.training.feed_record import FeedRecord
     from hopyard.training.feeding import Feeding
 
+LOG = logging.getLogger(__name__)
 FEED_SECONDS = 600.0
 
 
@@ -156,6 +159,12 @@ class Feedable(ABC):
         """
         if self._feeding is not None:
             self._feeding.end(timeout)
+
+    def tell_if_alone(self) -> None:
+        """Says in the log if the nodes of a run that has ended well have learnt without each other."""
+        alone = [node for node in self.nodes() if ALONE in node.notes]
+        if len(alone) > 1:
+            LOG.warning(HAS_LEARNT_ALONE, len(alone))
 
     def settle_feeding(self) -> None:
         """Returns when all that feeds a run that has ended has seen that; a warning names what does not."""

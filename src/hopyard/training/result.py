@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hopyard.store.names import check_file
+from hopyard.store.names import AnyPath, as_text, check_file
 from hopyard.tracking import RunState
 
 
@@ -23,6 +23,6 @@ class RunResult:
         """What the chief returned."""
         return self.values[0]
 
-    def path(self, name: str) -> str:
+    def path(self, name: AnyPath) -> str:
         """Returns the full path of a file of the run, such as ``path("model.keras")``; it need not be there."""
-        return f"{self.logdir}/{check_file(name)}"
+        return f"{self.logdir}/{check_file(as_text(name))}"

@@ -41,6 +41,31 @@ Additional GRPC error information from remote target /job:chief/replica:0/task:0
 :UNKNOWN:Error received from peer  {grpc_message:"recvmsg:Connection reset by peer", grpc_status:14}
 The error could be from a previous operation. Restart your program to reset.
 """
+# What a node of TensorFlow 2.21 wrote of an error in a generator of its dataset, abridged; 2.19 begins lines with a date.
+STATUS = """\
+Epoch 4/5
+W0000 00:00:1795025865.116201   20008 op_kernel.cc:1845] UNKNOWN: NoMoreEpochs: the feed has only 3.
+Traceback (most recent call last):
+
+  File "row_feed.py", line 82, in epoch_batch
+    raise NoMoreEpochs(self._course.epochs)
+
+hopyard.errors.NoMoreEpochs: the feed has only 3.
+
+
+2026-01-01 10:00:00.1: W core/framework/local_rendezvous.cc:412] rendezvous is aborting with status: UNKNOWN: NoMoreEpochs: the feed has only 3.
+Traceback (most recent call last):
+
+  File "row_feed.py", line 82, in epoch_batch
+    raise NoMoreEpochs(self._course.epochs)
+
+hopyard.errors.NoMoreEpochs: the feed has only 3.
+
+
+\t [[{{node PyFunc}}]]
+\t [[IteratorGetNext]]
+bye
+"""
 
 
 def print_and_fail() -> None:
@@ -69,6 +94,16 @@ def test_a_traceback_of_which_the_beginning_is_forgotten_is_not_repeated() -> No
 @pytest.mark.parametrize("output", [ABANDONED, CUT_OFF], ids=["abandoned", "cut off"])
 def test_what_tensorflow_repeats_when_a_collective_operation_ends_is_left_out(output: str) -> None:
     assert last_lines(output.splitlines()) == ("epoch 1 done", "step 9 2.0")
+
+
+def test_what_tensorflow_logs_of_the_error_that_is_shown_is_left_out() -> None:
+    shown = "Traceback (most recent call last):\n  ...\nhopyard.errors.NoMoreEpochs: the feed has only 3.\n"
+    assert last_lines(STATUS.splitlines(), shown) == ("Epoch 4/5", "bye")
+
+
+def test_what_tensorflow_logs_of_another_error_stays() -> None:
+    lines = STATUS.splitlines()[:9]
+    assert last_lines(lines, TRACEBACK) == tuple(lines)
 
 
 def test_warnings_of_tensorflow_stay() -> None:

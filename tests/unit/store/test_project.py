@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hopyard.errors import InvalidName, IsAFolder, OutsideProject, UnsupportedStore
+from hopyard.errors import InvalidName, IsAFolder, OutsideProject, UnknownStorageOption, UnsupportedStore
 from hopyard.store import Project
 
 pytestmark = pytest.mark.unit
@@ -99,6 +99,81 @@ def test_project_that_is_in_use_travels_too(project: Project) -> None:
 def test_secrets_do_not_show() -> None:
     project = Project.open("s3://bucket", "demo", storage_options={"secret": "hush"})
     assert "hush" not in f"{project} {project!r}"
+
+
+def test_paths_of_pathlib_are_understood_wherever_a_path_is(tmp_path: Path) -> None:
+    project = Project.open(tmp_path / "root", "demo")
+    file = Path("Resources") / "note.txt"
+    project.put(file, b"hello")
+    project.create(Path("Resources/once"), b"1")
+    assert (project.read(file), b"".join(project.read_chunks(file))) == (b"hello", b"hello")
+    assert project.url(file) == f"{tmp_path}/root/Projects/demo/Resources/note.txt"
+    assert project.local_path(file) == Path(project.url(file))
+    assert project.read(Path(project.url(file))) == b"hello"
+    assert (project.relative(file), project.url(Path())) == ("Resources/note.txt", project.path)
+    assert [entry.name for entry in project.list(Path("Resources"))] == ["note.txt", "once"]
+    project.move(file, Path("Models/note.txt"))
+    assert (project.exists(file), project.is_dir(Path("Models"))) == (False, True)
+    assert project.copy_out(Path("Models"), tmp_path / "copy") == tmp_path / "copy"
+    assert project.copy_in(tmp_path / "copy", Path("Again")) == project.url("Again")
+    project.mkdir(Path("Empty"))
+    project.remove(Path("Again"), recursive=True)
+    assert sorted(entry.name for entry in project.list()) == ["Empty", "Models", "Resources"]
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/x", "hdfs://host:8020/x", "file:///x"])
+def test_a_url_that_pathlib_has_spoilt_is_told_as_such(project: Project, url: str) -> None:
+    for use in (project.url, project.read, project.exists, Project.open):
+        with pytest.raises(
+            InvalidName, match="pathlib makes one slash of the two in a URL; give a URL as text"
+        ):
+            use(Path(url))
+
+
+@pytest.mark.parametrize("path", [3, None, b"bytes", ["a"]])
+def test_what_is_no_path_is_told_its_type(project: Project, path: object) -> None:
+    with pytest.raises(InvalidName, match=f"of type {type(path).__name__}; give a path or URL as text"):
+        project.read(path)  # type: ignore[arg-type]
+
+
+# --- storage options
+
+
+@pytest.mark.parametrize("root", ["/data", "memory://x"])
+def test_options_for_a_store_without_any_are_refused(root: str) -> None:
+    with pytest.raises(UnknownStorageOption) as caught:
+        Project.open(root, "demo", storage_options={"nonsense": 1})
+    assert str(caught.value) == f"{root} takes no storage options, but got 'nonsense'; leave it out."
+
+
+def test_options_in_the_environment_may_be_for_another_store(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOPYARD_STORAGE_OPTIONS", '{"key": "k"}')
+    project = Project.open(tmp_path, "demo")
+    project.put("file", b"content")
+    assert pickle.loads(pickle.dumps(project)).read("file") == b"content"
+
+
+@pytest.mark.parametrize(
+    ("root", "option", "guess", "known"),
+    [
+        ("s3://bucket", "nonsense", ".", "anon, asynchronous, batch_size, cache_regions, client_kwargs"),
+        ("s3://bucket", "endpoint_ur", "; did you mean 'endpoint_url'?", "profile"),
+        ("hdfs://host:1", "nonsense", ".", "kerberos_principal, Hadoop settings such as 'dfs.replication'."),
+        ("hdfs://host:1", "config_folder", "; did you mean 'config_dir'?", "config_dir, kerberos_cache"),
+        ("webhdfs://host:1", "users", "; did you mean 'user'?", "use_https, user."),
+    ],
+)
+def test_an_option_that_a_store_does_not_have_is_named_with_those_that_it_has(
+    root: str, option: str, guess: str, known: str
+) -> None:
+    project = Project.open(root, "demo", storage_options={option: "x"})
+    with pytest.raises(UnknownStorageOption) as caught:
+        project.read("file")
+    text = str(caught.value)
+    assert text.startswith(f"{root}/Projects/demo has no storage option {option!r}{guess} It has ")
+    assert known in text
 
 
 class TestRelative:

@@ -38,6 +38,8 @@ def test_a_finished_run_is_loaded_with_all_that_was_kept_of_it() -> None:
     assert run.files() == ("model.bin", "node.1/model.bin")
     assert (run.logdir, run.path("model.bin")) == (result.logdir, result.path("model.bin"))
     assert Path(run.path("node.1/model.bin")).read_bytes() == b"weights"
+    assert run.path(Path("model.bin")) == result.path(Path("model.bin")) == run.path("model.bin")
+    assert hopyard.load_run(Path(result.logdir)).run_id == run.run_id
     assert repr(run) == f"<Run {result.run_id} 'line' FINISHED>"
     assert hopyard.load_run(result.logdir).run_id == hopyard.load_run("line").run_id == run.run_id
 

@@ -121,6 +121,15 @@ def test_paths_are_those_of_the_project(tmp_path: Path) -> None:
     assert context(tmp_path).path("Resources/mnist") == Project.open().url("Resources/mnist")
 
 
+def test_paths_may_be_those_of_pathlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPYARD_ROOT", str(tmp_path))
+    ctx = context(tmp_path)
+    Project.open().put("Resources/data.csv", b"1,2")
+    file = Path("Resources/data.csv")
+    assert ctx.path(file) == ctx.path("Resources/data.csv")
+    assert Path(ctx.fetch(file)).read_bytes() == Path(ctx.fetch(Path(ctx.path(file)))).read_bytes() == b"1,2"
+
+
 def test_a_file_of_an_earlier_run_is_had_by_its_full_path(tmp_path: Path) -> None:
     earlier = RunResult(
         run_id="app/launcher/run.1",

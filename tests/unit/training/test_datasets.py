@@ -204,6 +204,28 @@ def test_within_an_epoch_it_is_known_when_the_next_row_or_the_end_comes() -> Non
     assert found == [None]
 
 
+def test_epochs_of_which_no_row_is_read_have_all_been_passed() -> None:
+    feed = fed(range(3), range(3))
+    assert [epoch.number for epoch in feed.epochs()] == [0, 1]
+    assert feed.has_passed_all
+
+
+def test_an_epoch_may_be_passed_if_rows_of_another_are_read() -> None:
+    feed = fed(range(3), range(4, 6))
+    read = [numbers(epoch.as_numpy(9)) for epoch in feed.epochs() if epoch.number == 1]
+    assert read == [[[4, 5]]]
+    assert not feed.has_passed_all
+
+
+def test_epochs_without_rows_and_those_of_a_feed_that_was_ended_are_not_missed() -> None:
+    empty, ended = fed(range(0)), fed(range(3))
+    for feed in (empty, ended):
+        list(feed.epochs())
+    ended.terminate()
+    assert not empty.has_passed_all
+    assert not ended.has_passed_all
+
+
 # --- rows to validate with
 
 

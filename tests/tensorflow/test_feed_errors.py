@@ -1,0 +1,84 @@
+"""What goes wrong in a dataset that feeds Keras is told in our words, not in those of TensorFlow's graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hopyard import Cluster, NodeContext
+from hopyard.errors import NodeFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def compiled() -> Any:
+    import keras
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def fit_too_often(ctx: NodeContext) -> None:
+    compiled().fit(ctx.feed().as_tf_dataset(4, label="y"), epochs=2, verbose=0)
+
+
+def validate_with_nulls(ctx: NodeContext) -> None:
+    held_out = ctx.feed("validation").as_tf_dataset(4, label="y")
+    compiled().fit(ctx.feed().as_tf_dataset(4, label="y"), validation_data=held_out, verbose=0)
+
+
+def fit_and_complain(ctx: NodeContext) -> None:
+    try:
+        fit_too_often(ctx)
+    except Exception as error:
+        raise ValueError(f"no model for today: {error}") from error
+
+
+def failure(function: Callable[..., Any], spark: SparkSession) -> NodeFailed:
+    rows = spark.range(0, 8, 1, 1).selectExpr(
+        "array(cast(id AS float)) AS x", "int(if(id = 6, null, id)) AS y", "id >= 4 AS held"
+    )
+    with (
+        pytest.raises(NodeFailed) as caught,
+        Cluster(function, feed=True, backend="processes", progress=False) as cluster,
+    ):
+        cluster.train(rows, validation="held")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            fit_too_often,
+            "NoMoreEpochs: the function asked for epoch 2, but the feed has only 1. Feed more (cluster.train(..., "
+            "epochs=2)), or read as many as come: for epoch in feed.epochs().",
+        ),
+        (
+            validate_with_nulls,
+            "NullValues: column 'y' has 1 null(s) of type int32 in one batch, and an array cannot hold them. Say what "
+            "stands for a null (fill_nulls={'y': 0}), or have Spark fill or drop them before (df.fillna, df.na.drop).",
+        ),
+    ],
+)
+def test_an_error_of_the_dataset_comes_out_as_itself(
+    function: Callable[..., Any], message: str, spark: SparkSession
+) -> None:
+    error = failure(function, spark)
+    assert error.message == message
+    assert f"in {function.__name__}\n" in error.trace
+    assert error.trace.endswith(f"hopyard.errors.{message}\n")
+    for noise in ("Graph execution error", "PyFunc", "tensorflow_data.py"):
+        assert noise not in str(error)
+
+
+def test_what_the_function_makes_of_an_error_stays(spark: SparkSession) -> None:
+    error = failure(fit_and_complain, spark)
+    assert error.message.startswith("ValueError: no model for today: ")
