@@ -1,6 +1,7 @@
 """A driver whose tests kill it: a study of some trials, of which one for each slot waits for a word.
 
-``python search_program.py <processes|local|executors|slots> <folder>``. Each execution of a trial leaves a line in the folder.
+``python search_program.py <processes|local|executors|slots> <folder> <small|large>``. Each execution of a trial leaves a
+line in the folder.
 """
 
 from __future__ import annotations
@@ -46,10 +47,9 @@ def session(where: str) -> Any:
     return SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 
 
-def main(where: str, folder: str) -> None:
+def main(where: str, folder: str, size: str) -> None:
     """Runs the study, or goes on with it, and prints what came of it."""
-    is_large = where == "slots"
-    numbers, waiting = (range(MORE_TRIALS), MORE_WAITING) if is_large else (range(TRIALS), WAITING)
+    numbers, waiting = (range(MORE_TRIALS), MORE_WAITING) if size == "large" else (range(TRIALS), WAITING)
     with session(where):
         study = hopyard.grid_search(
             trial,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # JVMs that start fast
 SECONDS = 120
 END_SECONDS = 30
 PROGRAM = Path(__file__).with_name("search_program.py")
@@ -163,16 +164,14 @@ class Driver:
 
     def start(self, where: str | None = None) -> None:
         """Starts the program, where it ran before if nothing else is said: a study may go on anywhere."""
+        size = "large" if self._where == "slots" else "small"
         with self._errors.open("a") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), where or self._where, str(self._folder)],
+                [sys.executable, str(PROGRAM), where or self._where, str(self._folder), size],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={
-                    **os.environ,
-                    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
-                },  # its JVMs are short-lived
+                env={**os.environ, "JAVA_TOOL_OPTIONS": SHORT_LIVED},
             )
 
     def family(self) -> list[psutil.Process]:
@@ -232,15 +231,17 @@ def check_whole(said: dict[str, Any], *, again: tuple[int, ...]) -> None:
     assert said["run"] == str(find_run(Project.open(), NAME).id)
 
 
-@pytest.mark.parametrize("driver", ["processes", "executors"], indirect=True)
-def test_a_study_goes_on_after_its_driver_was_killed(driver: Driver) -> None:
+@pytest.mark.parametrize(
+    ("driver", "then"), [("processes", "processes"), ("executors", "local")], indirect=["driver"]
+)
+def test_a_study_goes_on_after_its_driver_was_killed(driver: Driver, then: str) -> None:
     driver.await_the_waiting()
     before = find_run(Project.open(), NAME).id
     assert not driver.end(signal.SIGKILL)
     ended = {number for number in range(TRIALS) if number not in WAITING and driver.executions()[number]}
     assert ended
     driver.say_the_word(*WAITING)
-    driver.start()
+    driver.start(then)
     check_whole(driver.result(), again=WAITING)
     assert driver.executions() == {number: 1 + (number in WAITING) for number in range(TRIALS)}
     after = find_run(Project.open(), NAME)
@@ -288,7 +289,7 @@ def test_trials_that_outlive_their_driver_are_never_taken_for_pruned(driver: Dri
     driver.process.communicate(timeout=SECONDS)
     driver.say_the_word(*MORE_WAITING)  # they end now, with nobody there to hear of it
     assert not still_running(family, END_SECONDS)
-    driver.start()
+    driver.start("processes")
     trials = driver.result()["trials"]
     assert [trial[:3] for trial in trials] == [
         [number, "FINISHED", float(number)] for number in range(MORE_TRIALS)

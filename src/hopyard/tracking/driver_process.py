@@ -57,12 +57,8 @@ class DriverProcess:
         """Tells whether it is there; None where that cannot be known, since it is or was on another machine."""
         if not self.machine or (self.host, self.machine) != (socket.gethostname(), _machine()):
             return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
+        if not _exists(self.pid):
             return False
-        except PermissionError:
-            pass  # somebody else's: it is there
         stat = _stat(self.pid)
         if stat is None:  # some systems hide other users' processes
             return None
@@ -78,6 +74,16 @@ def _machine() -> str:
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return ""
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is there, and somebody else's
+        return True
+    return True
 
 
 def _stat(pid: int) -> list[str] | None:
