@@ -32,7 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import hopyard
 from hopyard.feed.pieces import PIECE_BYTES
-from hopyard.feed.spark_arrays import in_small_batches, with_raw_arrays
+from hopyard.spark.arrays import in_small_batches, with_raw_arrays
 
 NODES = 2
 MEMORY = "3g"  # of an executor, for half of the rows and the work on them

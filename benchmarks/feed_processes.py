@@ -11,8 +11,8 @@ DRIVER = "the driver"
 OWNERS = {
     "CoarseGrainedExecutorBackend": "Spark's executors, which compute the rows",
     "pyspark.daemon": "their Python workers, which feed",
-    "hopyard.cluster.entry": "the nodes, which read",
-    "hopyard.cluster.detached": "the nodes' supervisors",
+    "hopyard.worker.entry": "the nodes, which read",
+    "hopyard.worker.detach.main": "the nodes' supervisors",
     "org.apache.spark.deploy.SparkSubmit": DRIVER,
 }
 KINDS = tuple(dict.fromkeys(OWNERS.values()))

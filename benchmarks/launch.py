@@ -34,7 +34,7 @@ def run() -> Table:
             "bare Spark job, 2 tasks": lambda: bare(2),
             "start of a bare Python": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
             "start of a Python that imports what a node needs": lambda: subprocess.run(
-                [sys.executable, "-c", "import hopyard.cluster.entry, hopyard.training.context"], check=True
+                [sys.executable, "-c", "import hopyard.worker.entry, hopyard.run.context"], check=True
             ),
             "launch inline": lambda: launched(1, "inline"),
             "launch processes, 1 node": lambda: launched(1, "processes"),

@@ -14,8 +14,8 @@ from optuna.trial import TrialState
 from pyspark.sql import SparkSession
 
 import hopyard
+from hopyard.run.reporter import Reporter
 from hopyard.search.api import grid_search
-from hopyard.training.reporter import Reporter
 
 SLOTS = 2
 EPOCHS = 27

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import differential_evolution
-from hopyard.search.parameters import Range
+from hopyard.search.space.parameters import Range
 from hopyard.tracking import TrialState
 
 MOST_SLOTS = 8

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import random_search
-from hopyard.search.parameters import Range
-from hopyard.search.study import Study
+from hopyard.search.space.parameters import Range
+from hopyard.search.study.study import Study
 from hopyard.tracking import TrialState
 
 PART = 1000

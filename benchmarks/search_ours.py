@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import hopyard
 from hopyard.search.api import random_search
-from hopyard.search.parameters import Range
+from hopyard.search.space.parameters import Range
 from hopyard.tracking import TrialState
 
 SLOTS = 2

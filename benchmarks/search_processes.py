@@ -18,7 +18,7 @@ DRIVER, JVM, EXECUTORS, WORKERS, TRIALS = (
     "slots: processes of trials",
 )
 MARKS = {
-    "hopyard.search.trial_entry": TRIALS,
+    "hopyard.search.trial.entry": TRIALS,
     "pyspark.daemon": WORKERS,
     "CoarseGrainedExecutorBackend": EXECUTORS,
     "org.apache.spark.deploy.SparkSubmit": JVM,

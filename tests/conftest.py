@@ -69,7 +69,7 @@ def spark_arguments(pytestconfig: pytest.Config) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def spark(spark_arguments: dict[str, Any]) -> Iterator[SparkSession]:
     """Spark with two executor processes of one core; shared, so a test leaves its settings as they are."""
-    from hopyard.session import local_spark
+    from hopyard.spark.session import local_spark
 
     with local_spark(**spark_arguments) as session:
         yield session

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hopyard import errors, tensorboard
+    from hopyard.run.cluster import Cluster
+    from hopyard.run.context import NodeContext
+    from hopyard.run.launch import launch
+    from hopyard.run.reporter import Reporter
+    from hopyard.run.result import RunResult
     from hopyard.search.api import ablation, differential_evolution, grid_search, random_search, search
-    from hopyard.search.parameters import Choice, Range
-    from hopyard.search.study import Study
-    from hopyard.session import SessionSettings, local_spark
+    from hopyard.search.space.parameters import Choice, Range
+    from hopyard.search.study.study import Study
+    from hopyard.spark.session import SessionSettings, local_spark
     from hopyard.store import Project
     from hopyard.tracking.run import Run, load_run
-    from hopyard.training.cluster import Cluster
-    from hopyard.training.context import NodeContext
-    from hopyard.training.launch import launch
-    from hopyard.training.reporter import Reporter
-    from hopyard.training.result import RunResult
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,21 +50,21 @@ __all__ = [
 _MODULES = ("errors", "search", "tensorboard")  # search can be called, too
 _HOME = {
     "Choice": "hopyard.search",
-    "Cluster": "hopyard.training.cluster",
-    "NodeContext": "hopyard.training.context",
+    "Cluster": "hopyard.run.cluster",
+    "NodeContext": "hopyard.run.context",
     "Project": "hopyard.store",
     "Range": "hopyard.search",
-    "Reporter": "hopyard.training.reporter",
+    "Reporter": "hopyard.run.reporter",
     "Run": "hopyard.tracking",
-    "RunResult": "hopyard.training.result",
-    "SessionSettings": "hopyard.session",
+    "RunResult": "hopyard.run.result",
+    "SessionSettings": "hopyard.spark.session",
     "Study": "hopyard.search",
     "ablation": "hopyard.search",
     "differential_evolution": "hopyard.search",
     "grid_search": "hopyard.search",
-    "launch": "hopyard.training.launch",
+    "launch": "hopyard.run.launch",
     "load_run": "hopyard.tracking",
-    "local_spark": "hopyard.session",
+    "local_spark": "hopyard.spark.session",
     "random_search": "hopyard.search",
 }
 

@@ -19,11 +19,11 @@ DRAWERS_ALLOWED = {
     "facades/tensorflowonspark/src/tensorflowonspark/util.py": "a module of the old library, under its old name",
 }
 LATE_ALLOWED = {
-    "src/hopyard/cluster/entry.py": "the node's main program: what it does at the end has to come after the user's hooks",
+    "src/hopyard/worker/entry.py": "the node's main program: what it does at the end has to come after the user's hooks",
 }
 SLEEPS_ALLOWED = {
-    "src/hopyard/cluster/preflight.py": "asks Spark how many executors are there, with a deadline",
-    "src/hopyard/session/embedded.py": "asks Spark how many executors are there, with a deadline",
+    "src/hopyard/spark/preflight/room.py": "asks Spark how many executors are there, with a deadline",
+    "src/hopyard/spark/session/embedded.py": "asks Spark how many executors are there, with a deadline",
     "src/hopyard/testing/mini_hdfs.py": "asks a foreign server whether it is up, with a deadline",
     "src/hopyard/testing/processes.py": "looks whether foreign processes are gone, with a deadline",
     "src/hopyard/testing/s3_server.py": "asks a foreign server whether it is up, with a deadline",

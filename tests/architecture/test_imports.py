@@ -49,7 +49,7 @@ def test_launch_loads_neither_spark_nor_a_framework():
 
 
 def test_a_node_that_is_fed_loads_what_the_wire_needs():
-    assert packages(loaded_by("import hopyard.feed.node_feed")) & HEAVY == {"pyarrow", "numpy"}
+    assert packages(loaded_by("import hopyard.feed.node.node_feed")) & HEAVY == {"pyarrow", "numpy"}
 
 
 def test_errors_load_nothing_heavy():

@@ -8,11 +8,11 @@ import pickle
 import cloudpickle
 import pytest
 
-from hopyard.cluster.node import NodeTask
-from hopyard.cluster.plan import Plan
-from hopyard.cluster.spark_job import RunNodes
+from hopyard.backends.spark_nodes import RunNodes
+from hopyard.protocol.plan import Plan
 from hopyard.store import Project
 from hopyard.tracking import RunId
+from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
 

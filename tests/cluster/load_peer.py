@@ -19,13 +19,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hopyard.cluster.coordinator import Coordinator
-from hopyard.cluster.driver_wire import CoordinatorService
-from hopyard.cluster.lease import HEARTBEAT, REGISTER
-from hopyard.cluster.plan import Plan
-from hopyard.cluster.rendezvous import Patience, Rendezvous
+from hopyard.control.coordinator import Coordinator
+from hopyard.control.driver_wire import CoordinatorService
+from hopyard.control.rendezvous import Patience, Rendezvous
 from hopyard.errors import HopyardError
+from hopyard.protocol.plan import Plan
 from hopyard.wire import Endpoint, Json, WireClient, WireServer
+from hopyard.worker.lease import HEARTBEAT, REGISTER
 
 TICK_SECONDS = 0.5
 CALL_SECONDS = 5.0

@@ -16,14 +16,14 @@ import psutil
 import pytest
 
 from hopyard import Cluster, NodeContext, Project
-from hopyard.cluster.plan import Plan
-from hopyard.cluster.rendezvous import Patience
+from hopyard.control.rendezvous import Patience
 from hopyard.errors import NodeFailed
+from hopyard.protocol.plan import Plan
+from hopyard.run.options import TrainSpec
 from hopyard.testing.detaching import DetachingBackend
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import say_the_word, sign_in, signed_in, wait_for_the_word, wait_until
 from hopyard.tracking import NodeState, RunReader
-from hopyard.training.options import TrainSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def family_of(node: psutil.Process) -> list[psutil.Process]:
     """Returns the warden of a node, its supervisor, and who waits for that."""
     family = node.parents()[:3]
     assert ["warden" in " ".join(each.cmdline()) for each in family] == [True, False, False]
-    assert all("hopyard.cluster.detached" in " ".join(each.cmdline()) for each in family[1:])
+    assert all("hopyard.worker.detach.main" in " ".join(each.cmdline()) for each in family[1:])
     return family
 
 
@@ -165,7 +165,7 @@ def test_a_failed_run_is_started_again(executors: SparkSession) -> None:
 
 def explode_when_detached() -> Undetachable:
     """Unpickles on executors, and not in a supervisor that leaves them."""
-    if "hopyard.cluster.detached" in Path(sys.argv[0]).as_posix().replace("/", "."):
+    if "hopyard.worker.detach.main" in Path(sys.argv[0]).as_posix().replace("/", "."):
         raise RuntimeError("cannot be unpickled here")
     return Undetachable()
 

@@ -103,9 +103,9 @@ def test_no_process_is_left_15_seconds_after_the_driver_is_killed(
     backend: str, start: Callable[[str], Driver]
 ) -> None:
     driver = start(backend)
-    assert driver.member("hopyard.cluster.entry").is_running()
+    assert driver.member("hopyard.worker.entry").is_running()
     if backend.startswith("detached"):
-        assert driver.member("hopyard.cluster.detached").is_running()
+        assert driver.member("hopyard.worker.detach.main").is_running()
     driver.process.kill()
     assert not driver.alive_after(15)
     record = driver.run.record()

@@ -13,7 +13,7 @@ import pytest
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import NodeFailed
 from hopyard.feed.account import EpochAccount
-from hopyard.feed.feed_state import FeedState
+from hopyard.feed.state import FeedState
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import sign_in, signed_in, wait_until
 

@@ -16,8 +16,8 @@ import pytest
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import FeedJobFailed, NodeFailed, StillRunning
 from hopyard.feed.account import EpochAccount
-from hopyard.feed.feed_state import FeedState
 from hopyard.feed.pieces import PIECE_BYTES
+from hopyard.feed.state import FeedState
 from hopyard.testing.watching import WORD, say_the_word, sign_in, signed_in, wait_until
 from hopyard.tracking import RunReader, RunState
 

@@ -24,9 +24,9 @@ PRELUDE = """
     import json, os, sys, tempfile, time
     from pyspark import BarrierTaskContext, InheritableThread, SparkConf, SparkContext, TaskContext
     from hopyard import local_spark
-    from hopyard.cluster.capacity import arrived, settings_of, slots
-    from hopyard.cluster.preflight import Demand, Room, uses_barrier
-    from hopyard.cluster.profiles import profile_for
+    from hopyard.spark.preflight.capacity import arrived, settings_of, slots
+    from hopyard.spark.preflight.room import Demand, Room, uses_barrier
+    from hopyard.spark.preflight.profiles import profile_for
     from hopyard.errors import NotEnoughSlots
 
     QUICK = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from hopyard.cluster.lease import REGISTER
 from hopyard.wire import Endpoint, WireClient
+from hopyard.worker.lease import REGISTER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

@@ -20,7 +20,7 @@ import pytest
 import hopyard
 from hopyard import NodeContext, Project
 from hopyard.errors import BackendFailed
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunState, TrialState, find_run, run_paths

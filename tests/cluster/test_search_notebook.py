@@ -20,7 +20,7 @@ study = hopyard.grid_search(train, {"x": [1.0, 2.0]}, backend="processes", paral
 print(study.best_value)
 """
 PARTS = """
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from tqdm.auto import tqdm
 print(next(iter(tqdm([2.0], disable=True))))
 """

@@ -24,8 +24,8 @@ import pytest
 import hopyard
 from hopyard import NodeContext, Project
 from hopyard.errors import StudyFailed, TrialStopped
-from hopyard.search.rows import RowsSampler
-from hopyard.search.study import Study
+from hopyard.search.samplers.fixed_rows import RowsSampler
+from hopyard.search.study.study import Study
 from hopyard.tracking import TrialRecord, TrialState
 from hopyard.tracking.codec import decode
 

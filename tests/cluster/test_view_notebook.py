@@ -10,9 +10,9 @@ pytestmark = pytest.mark.cluster
 
 CELL = """
 import threading
-from hopyard.cluster.node_status import NodeStatus, Phase
-from hopyard.cluster.plan import Plan
-from hopyard.training.view import View
+from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.plan import Plan
+from hopyard.view.view import View
 
 class Run:
     run_id = "run.1"

@@ -24,7 +24,7 @@ def shared_spark(spark, empty_folder, monkeypatch):
 
     Spark's JVM has a working directory of its own, to which relative paths of DataFrames belong.
     """
-    monkeypatch.setattr("hopyard.session.local_spark", lambda **_: spark)
+    monkeypatch.setattr("hopyard.spark.session.local_spark", lambda **_: spark)
     monkeypatch.setattr(type(spark), "__exit__", lambda *_: None)
     monkeypatch.setattr(type(spark), "stop", lambda _: None)
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.testing.watching import wait_until
 
 if TYPE_CHECKING:

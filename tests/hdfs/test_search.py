@@ -12,7 +12,7 @@ import pytest
 import hopyard
 from hopyard import NodeContext, Project
 from hopyard.errors import StudyFailed
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.tracking import RunReader, RunState, TrialState
 
 if TYPE_CHECKING:

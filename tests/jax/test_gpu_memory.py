@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hopyard.cluster.gpu_memory import memory_variables
+from hopyard.worker.gpus.memory import memory_variables
 
 pytestmark = pytest.mark.jax
 

@@ -10,7 +10,7 @@ import pytest
 
 import hopyard
 from hopyard import NodeContext, Project
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.tracking import RunId, RunReader, list_runs
 from hopyard.tracking.trash import list_trash, remove_run, restore_run
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ..unit.training.program_screen import watch_program  # noqa: TID252  tests are no package
+from ..unit.view.program_screen import watch_program  # noqa: TID252  tests are no package
 
 pytestmark = [pytest.mark.spark, pytest.mark.tensorflow, pytest.mark.timeout(400)]
 EPOCHS = 8

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from hopyard.feed.raw_arrays import FrameForm
-from hopyard.feed.spark_arrays import BATCH_BYTES, in_small_batches, with_raw_arrays
+from hopyard.spark.arrays import BATCH_BYTES, in_small_batches, with_raw_arrays
+from hopyard.spark.raw_arrays import FrameForm
 
 pytestmark = pytest.mark.spark
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.streaming import DStream, StreamingContext
 
-    from hopyard.training.streaming import StreamFeed
+    from hopyard.feed.driver.streams.feed import StreamFeed
 
 pytestmark = pytest.mark.spark
 

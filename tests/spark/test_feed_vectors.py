@@ -9,7 +9,7 @@ import pytest
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import SparkSession
 
-from hopyard.feed.columns import to_numpy
+from hopyard.columns.arrays import to_numpy
 
 pytestmark = pytest.mark.spark
 

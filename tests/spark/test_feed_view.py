@@ -15,7 +15,7 @@ from hopyard import Cluster, NodeContext
 from hopyard.errors import BadArguments
 from hopyard.testing.watching import wait_until
 
-from ..unit.training.terminal import Terminal, be_a_common_terminal  # noqa: TID252  tests are no package
+from ..unit.view.terminal import Terminal, be_a_common_terminal  # noqa: TID252  tests are no package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hopyard.errors import NodeFailed, StudyFailed
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import TrialState
 

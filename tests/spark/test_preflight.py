@@ -13,11 +13,11 @@ import pytest
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
-from hopyard.cluster.capacity import Executors, arrived, running_tasks, settings_of, slots
-from hopyard.cluster.preflight import Demand, Room, slots_at_once, uses_barrier
-from hopyard.cluster.profiles import profile_for
-from hopyard.cluster.spark_action import active_tasks
 from hopyard.errors import NotEnoughSlots
+from hopyard.spark.job import active_tasks
+from hopyard.spark.preflight.capacity import Executors, arrived, running_tasks, settings_of, slots
+from hopyard.spark.preflight.profiles import profile_for
+from hopyard.spark.preflight.room import Demand, Room, slots_at_once, uses_barrier
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.spark

@@ -16,7 +16,7 @@ from optuna.pruners import ThresholdPruner
 
 import hopyard
 from hopyard import NodeContext, Project
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.testing.processes import descendants
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunReader, TrialState

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hopyard
-from hopyard.cluster.backend import Backend
-from hopyard.cluster.spark import SparkBackend
+from hopyard.backends.base import Backend
+from hopyard.backends.spark import SparkBackend
 from hopyard.errors import BackendFailed, NotPicklable
 from hopyard.testing.backend_contract import ProcessContract
 from hopyard.testing.detaching import DetachingBackend

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import BadArguments, NoMoreEpochs, NothingFed, UnknownColumns
-from hopyard.feed.inbox import Inbox
-from hopyard.feed.ledger import Share
+from hopyard.feed.cache.validation_rows import StoredRows
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.received_rows import Share
 from hopyard.feed.pieces import Piece, pack
-from hopyard.feed.stored_rows import StoredRows
 from hopyard.frameworks.tensorflow_errors import hidden_error
+from hopyard.run.data_feed import DataFeed, ValidationFeed
 from hopyard.testing.watching import wait_until
-from hopyard.training.data_feed import DataFeed, ValidationFeed
 
 pytestmark = pytest.mark.tensorflow
 

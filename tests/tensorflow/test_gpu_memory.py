@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from hopyard.cluster.gpu_memory import memory_variables
+from hopyard.worker.gpus.memory import memory_variables
 
 pytestmark = pytest.mark.tensorflow
 
 PROGRAM = """
-from hopyard.cluster import gpu_memory
+from hopyard.worker.gpus import memory as gpu_memory
 
 asked = []
 limit = gpu_memory.limit_tensorflow

@@ -11,7 +11,7 @@ import pytest
 
 from hopyard.errors import BadReport, TrialStopped
 from hopyard.frameworks.keras_report import keras_report
-from hopyard.training.reporter import Reporter
+from hopyard.run.reporter import Reporter
 
 pytestmark = pytest.mark.tensorflow
 

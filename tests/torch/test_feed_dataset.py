@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import BadArguments, NullValues, RowsDiffer
-from hopyard.feed.inbox import Inbox
-from hopyard.feed.ledger import Share
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.received_rows import Share
 from hopyard.feed.pieces import Piece, pack
-from hopyard.training.data_feed import DataFeed
+from hopyard.run.data_feed import DataFeed
 
 pytestmark = pytest.mark.torch
 

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from hopyard.cluster.gpu_memory import memory_variables
+from hopyard.worker.gpus.memory import memory_variables
 
 pytestmark = pytest.mark.torch
 
 PROGRAM = """
-from hopyard.cluster.gpu_memory import prepare
+from hopyard.worker.gpus.memory import prepare
 prepare()
 import torch
 print(float(torch.ones(3).sum()), torch.cuda.is_initialized())

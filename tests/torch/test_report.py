@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hopyard.errors import BadReport
-from hopyard.training.scalar import as_metrics, as_step
+from hopyard.run.scalar import as_metrics, as_step
 
 pytestmark = pytest.mark.torch
 

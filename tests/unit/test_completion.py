@@ -11,7 +11,7 @@ import pytest
 from jedi.api.environment import InterpreterEnvironment
 
 import hopyard
-from hopyard.training.options import RunOptions, run_options
+from hopyard.run.options import RunOptions, run_options
 
 pytestmark = pytest.mark.unit
 

@@ -45,7 +45,7 @@ from hopyard.errors import (
     UnknownBackend,
     UnsupportedStore,
 )
-from hopyard.session import local_spark
+from hopyard.spark.session import local_spark
 from hopyard.testing.mistakes import Mistake, check_mistake
 
 pytestmark = pytest.mark.unit

@@ -36,7 +36,7 @@ class ActivityLine:
         from rich.table import Table
         from rich.text import Text
 
-        from hopyard.training.view_picture import clock
+        from hopyard.view.frame import clock
 
         grid = Table.grid(padding=(0, 1, 0, 0))
         elapsed = Text(clock(self.seconds), style="dim")
@@ -81,7 +81,7 @@ class Activity:
 @contextmanager
 def showing(activity: Activity) -> Iterator[None]:
     """Shows an activity on a terminal while open, and nothing of it afterwards."""
-    from hopyard.training.view_presenter import Presenter
+    from hopyard.view.presenter import Presenter
 
     presenter = Presenter("command", progress=None)
     presenter.open(activity.look)

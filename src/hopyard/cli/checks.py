@@ -70,7 +70,7 @@ def check_python(version: tuple[int, int, int]) -> Finding:
 
 def check_java(environ: Mapping[str, str]) -> Finding:
     """Tells whether Spark will find a Java that is new enough."""
-    from hopyard.session.java import OLDEST_JAVA, require_java
+    from hopyard.spark.session.java import OLDEST_JAVA, require_java
 
     try:
         java = require_java(environ)

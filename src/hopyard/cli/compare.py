@@ -133,7 +133,7 @@ def trial_number(project: Project, run_id: RunId) -> int | None:
     record = trial_record(project, run_id)
     if record is not None:
         return record.number
-    from hopyard.search.study import Study  # of a trial that has not ended, only the study knows
+    from hopyard.search.study.study import Study  # of a trial that has not ended, only the study knows
 
     study = Study.load(str(replace(run_id, trial="")), project=project)
     return next((trial.number for trial in study.trials if trial.folder == run_id.trial), None)

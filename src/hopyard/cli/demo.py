@@ -19,9 +19,9 @@ from hopyard.errors import MissingDependency
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hopyard.run.result import RunResult
     from hopyard.store import Project
     from hopyard.tracking import RunId
-    from hopyard.training.result import RunResult
 
 SEED = 7
 # the executor's JVM only hosts the training process: what counts is how soon it is there
@@ -74,7 +74,7 @@ def spark_session(backend: Where) -> Iterator[SparkSession | None]:
     if backend is not Where.SPARK:
         yield None
         return
-    from hopyard.session import local_spark
+    from hopyard.spark.session import local_spark
 
     began = time.monotonic()
     with console.busy("Starting Spark"):
@@ -91,8 +91,8 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
     """Trains, and shows how far it is meanwhile."""
     from hopyard.cli.digits import train_digits
     from hopyard.cli.progress import Watch, training_display
+    from hopyard.run.launch import launch
     from hopyard.tracking import RunReader
-    from hopyard.training.launch import launch
 
     run = RunReader(project, expected_run(spark))
     with training_display(epochs) as display, Watch(run.metrics, display):
@@ -109,8 +109,8 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
 
 def expected_run(spark: SparkSession | None) -> RunId:
     """Returns the id that the first launch of this program will have."""
+    from hopyard.run.application import process_application_id
     from hopyard.tracking import RunId
-    from hopyard.training.application import process_application_id
 
     app_id = process_application_id() if spark is None else spark.sparkContext.applicationId
     return RunId(app_id, "launcher", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hopyard.training.context import NodeContext
+    from hopyard.run.context import NodeContext
 
 MODEL_FILE = "model.keras"
 TEST_PART = 0.2

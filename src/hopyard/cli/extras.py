@@ -7,7 +7,7 @@ from importlib import metadata
 
 from hopyard.cli.finding import Finding, absent, ok, problem
 from hopyard.cli.requirement import Requirement, by_extra
-from hopyard.session.supported import CONNECT_MODE, SPARK_BOUNDS, pyspark_version
+from hopyard.spark.session.supported import CONNECT_MODE, SPARK_BOUNDS, pyspark_version
 
 SUPPORTED_SPARK = Requirement(name="pyspark", bounds=SPARK_BOUNDS)
 # Those that our own developers need are no user's business.

@@ -90,7 +90,7 @@ def trial_text(project: Project, study: str, number: int) -> str:
     Raises:
         BadParameter: The study has no such trial.
     """
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
 
     found = Study.load(study, project=project)
     if number >= len(found.trials):

@@ -19,13 +19,13 @@ from hopyard.cli.settings import Settings
 from hopyard.cli.space_file import read_space
 from hopyard.cli.trials import ORDER, shown_params, shown_values
 from hopyard.cli.wording import duration
-from hopyard.session.supported import require_pyspark
+from hopyard.spark.session.supported import require_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from hopyard.search.options import SearchOptions
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
     from hopyard.store import Project
     from hopyard.tracking import TrialRecord
 
@@ -120,7 +120,7 @@ def spark_session(backend: Where, master: str | None, parallel: int | None) -> I
 
 def own_spark(parallel: int | None) -> SparkSession:
     """Returns an embedded Spark; one executor is enough, since trials run in processes of their own."""
-    from hopyard.session import local_spark
+    from hopyard.spark.session import local_spark
 
     cores = parallel or len(os.sched_getaffinity(0))
     return local_spark(executors=1, cores=cores, conf={"spark.executor.extraJavaOptions": QUICK_START})

@@ -83,7 +83,7 @@ def trials(
     if journal is not None:
         write_journal(project, run.id, journal)
         return
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
 
     with console.busy("Reading its trials"):
         found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)

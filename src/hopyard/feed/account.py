@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hopyard.errors import FeedMiscounted
-from hopyard.feed.feeder import PartitionReport
+from hopyard.feed.task.partition_sender import PartitionReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

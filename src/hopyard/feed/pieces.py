@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard.feed.ranges import Ranges
-from hopyard.feed.shelf import Place
+from hopyard.feed.shared_memory.buffer import Place
 
 PIECE_BYTES = 2 << 20
 FIRST_ROWS = 16

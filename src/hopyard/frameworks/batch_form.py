@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
+from hopyard.columns.arrays import specs, to_numpy
+from hopyard.columns.kinds import depth, innermost, is_list, is_vector
+from hopyard.columns.lists import numbers_to_numpy
+from hopyard.columns.nulls import Nulls
 from hopyard.errors import BadArguments, NullValues, RowsDiffer, UnknownColumns
-from hopyard.feed.columns import specs, to_numpy
-from hopyard.feed.kinds import depth, innermost, is_list, is_vector
-from hopyard.feed.lists import numbers_to_numpy
-from hopyard.feed.nulls import Nulls
-from hopyard.feed.rows import Rows
+from hopyard.feed.node.rows import Rows
 from hopyard.frameworks.selection import Selection
 
 OBJECT = np.dtype(object)

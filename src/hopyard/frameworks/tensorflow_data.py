@@ -14,7 +14,7 @@ import pyarrow as pa
 import tensorflow as tf
 
 from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
-from hopyard.feed.rows import NO_ROWS, EpochSource, FedSource, Rows
+from hopyard.feed.node.rows import NO_ROWS, EpochSource, FedSource, Rows
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection

@@ -14,9 +14,9 @@ from torch.utils._pytree import register_pytree_node
 from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data._utils.collate import default_collate_fn_map
 
+from hopyard.columns.arrays import to_numpy
 from hopyard.errors import BadArguments
-from hopyard.feed.columns import to_numpy
-from hopyard.feed.rows import EpochSource, FedSource
+from hopyard.feed.node.rows import EpochSource, FedSource
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection

@@ -19,8 +19,8 @@ from hopyard.errors import MissingDependency
 
 if TYPE_CHECKING:
     from hopyard.search.api import ablation, differential_evolution, grid_search, random_search
-    from hopyard.search.parameters import Choice, Range
-    from hopyard.search.study import Study
+    from hopyard.search.space.parameters import Choice, Range
+    from hopyard.search.study.study import Study
 
 __all__ = [
     "Choice",
@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "Choice": "hopyard.search.parameters",
-    "Range": "hopyard.search.parameters",
-    "Study": "hopyard.search.study",
+    "Choice": "hopyard.search.space.parameters",
+    "Range": "hopyard.search.space.parameters",
+    "Study": "hopyard.search.study.study",
     "ablation": "hopyard.search.api",
     "differential_evolution": "hopyard.search.api",
     "grid_search": "hopyard.search.api",

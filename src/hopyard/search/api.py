@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from hopyard.search.ablation_space import Ablation
 from hopyard.search.option_names import checks_options
 from hopyard.search.options import shared_options
 from hopyard.search.request import SearchRequest
-from hopyard.search.rows import RowsSampler
-from hopyard.search.space import SearchSpace, Space
-from hopyard.search.study import Study
-from hopyard.search.trial_result import Wanted
+from hopyard.search.samplers.fixed_rows import RowsSampler
+from hopyard.search.space.ablation import Ablation
+from hopyard.search.space.space import SearchSpace, Space
+from hopyard.search.study.study import Study
+from hopyard.search.trial.result import Wanted
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from hopyard.errors import BadArguments
-from hopyard.training.option_names import OptionNames
+from hopyard.run.option_names import OptionNames
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from hopyard.cluster.devices import DeviceRequest
 from hopyard.errors import InvalidDevices, InvalidSearch
-from hopyard.search.desk import Rules
-from hopyard.search.trial_result import DEFAULT_METRIC
+from hopyard.run.shared_options import first_wrong
+from hopyard.search.study.scheduler import Rules
+from hopyard.search.trial.result import DEFAULT_METRIC
 from hopyard.tracking import Direction
-from hopyard.training.shared_options import first_wrong
+from hopyard.worker.gpus.request import DeviceRequest
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    from hopyard.search.study_names import Resume
+    from hopyard.search.study.names import Resume
     from hopyard.store import Project
 
 LEAST_SECONDS = 0.1

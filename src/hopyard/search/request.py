@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING, Any
 from optuna.pruners import NopPruner
 
 from hopyard.errors import InvalidSearch
-from hopyard.search.backends import check_backend, slot_backend
-from hopyard.search.cluster_slots import ClusterSlotBackend
-from hopyard.search.earlier import await_its_driver
-from hopyard.search.former_lists import with_former_lists
+from hopyard.run.call import not_a_function
 from hopyard.search.options import SearchOptions, SearchSpec
-from hopyard.search.own_sampler import OwnSampler
-from hopyard.search.pruners import pruner_for
-from hopyard.search.runner import StudyPlan, StudyRunner
-from hopyard.search.samplers import sampler_for
-from hopyard.search.space import SearchSpace
-from hopyard.search.study import Study
-from hopyard.search.study_names import StudyName
-from hopyard.search.trial_call import TrialCall
-from hopyard.search.trial_result import Wanted
+from hopyard.search.samplers.by_name import sampler_for
+from hopyard.search.samplers.own_sampler import OwnSampler
+from hopyard.search.samplers.pruners import pruner_for
+from hopyard.search.space.former_lists import with_former_lists
+from hopyard.search.space.space import SearchSpace
+from hopyard.search.study.names import StudyName
+from hopyard.search.study.resume import await_its_driver
+from hopyard.search.study.runner import StudyPlan, StudyRunner
+from hopyard.search.study.study import Study
+from hopyard.search.trial.backends import check_backend, slot_backend
+from hopyard.search.trial.call import TrialCall
+from hopyard.search.trial.cluster_slots import ClusterSlotBackend
+from hopyard.search.trial.result import Wanted
 from hopyard.store import Project
 from hopyard.tracking import study_record
-from hopyard.training.call import not_a_function
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
-    from hopyard.search.slots import SlotBackend
+    from hopyard.run.options import RunOptions
+    from hopyard.search.trial.slots import SlotBackend
     from hopyard.tracking import RunRecord, StudyRecord
-    from hopyard.training.options import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

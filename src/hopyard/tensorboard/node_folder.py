@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from hopyard.cluster.node_info import NodeInfo
 from hopyard.errors import NotInsideRun
+from hopyard.protocol.node_info import NodeInfo
 
 VARIABLE = "TENSORBOARD_LOGDIR"
 

@@ -14,8 +14,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from hopyard.cluster.housekeeping import Chore
-from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import MissingDependency, ServerNotReady
 from hopyard.scratch import scratch_folder
 from hopyard.store import Project
@@ -23,6 +21,8 @@ from hopyard.store.place import Place
 from hopyard.tensorboard.mirror import EventMirror
 from hopyard.tensorboard.owner import OwnerThread
 from hopyard.tensorboard.source import find_folder
+from hopyard.worker.periodic import Chore
+from hopyard.worker.server_process import ServerProcess
 
 LOG = logging.getLogger(__name__)
 _LOOK_AGAIN_SECONDS = 0.05

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 import pytest
 
 from hopyard import Cluster, Project, launch
-from hopyard.cluster.backend import Backend
-from hopyard.cluster.node_status import Phase
+from hopyard.backends.base import Backend
 from hopyard.errors import NodeFailed, NoProgress, RunStopped, StillRunning
+from hopyard.protocol.node_status import Phase
 from hopyard.testing.node_functions import (
     clobber_the_record,
     evaluate_until_the_training_is_done,

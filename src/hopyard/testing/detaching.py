@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hopyard.cluster.backend import GroupOptions
-from hopyard.cluster.node import NodeTask
-from hopyard.cluster.spark import SparkBackend, SparkGroup
+from hopyard.backends.base import GroupOptions
+from hopyard.backends.spark import SparkBackend, SparkGroup
+from hopyard.worker.task import NodeTask
 
 
 class DetachingBackend(SparkBackend):

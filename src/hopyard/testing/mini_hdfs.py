@@ -10,10 +10,10 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Self
 from xml.sax.saxutils import escape
 
-from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import ServerNotReady
 from hopyard.scratch import scratch_folder
 from hopyard.testing.hadoop_jars import hadoop_jars
+from hopyard.worker.server_process import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

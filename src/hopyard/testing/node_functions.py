@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hopyard.training.context import NodeContext
+from hopyard.run.context import NodeContext
 
 
 def square(x: int) -> int:

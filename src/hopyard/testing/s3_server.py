@@ -10,9 +10,9 @@ import urllib.request
 import uuid
 from typing import Self
 
-from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import MissingDependency, ServerNotReady
 from hopyard.scratch import scratch_folder
+from hopyard.worker.server_process import ServerProcess
 
 _LOOK_AGAIN_SECONDS = 0.05
 

@@ -11,9 +11,9 @@ from typing import Self
 
 import pyspark
 
-from hopyard.cluster.server_process import ServerProcess
 from hopyard.errors import ServerNotReady
 from hopyard.scratch import scratch_folder
+from hopyard.worker.server_process import ServerProcess
 
 _LOOK_AGAIN_SECONDS = 0.05
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")

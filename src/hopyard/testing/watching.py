@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import psutil
 
+from hopyard.run.context import NodeContext
 from hopyard.store import Project
-from hopyard.training.context import NodeContext
 
 PAUSE_SECONDS = 0.05
 WORD = "the-word"

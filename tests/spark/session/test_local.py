@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from hopyard.errors import SessionConflict
-from hopyard.session import SessionSettings, active_spark, local_spark
+from hopyard.spark.session import SessionSettings, active_spark, local_spark
 from hopyard.testing.processes import command_line, still_running
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 HOLDER = """
-from hopyard.session import local_spark
+from hopyard.spark.session import local_spark
 spark = local_spark(executors=1, memory="512m")
 spark.sparkContext.parallelize([1], 1).map(abs).collect()
 print(spark.sparkContext.getConf().get("spark.hopyard.folder"), flush=True)
@@ -33,7 +33,7 @@ input()
 GPU_PROGRAM = """
 import json, sys
 from pyspark import BarrierTaskContext
-from hopyard.session import local_spark
+from hopyard.spark.session import local_spark
 
 def addresses(_):
     task = BarrierTaskContext.get()
@@ -45,7 +45,7 @@ with local_spark(executors=2, memory="512m", gpus=2, gpu_discovery_script=sys.ar
 """
 HOPELESS_PROGRAM = """
 from hopyard.errors import SparkNotStarted
-from hopyard.session import local_spark
+from hopyard.spark.session import local_spark
 
 try:
     local_spark(executors=1, memory="512m", conf={"spark.executor.extraJavaOptions": "-Xms1g"})
@@ -55,7 +55,7 @@ except SparkNotStarted as error:
 LIFE_PROGRAM = """
 import json, os, pathlib, sys, traceback, urllib.request
 before = dict(os.environ)
-from hopyard.session import active_spark, local_spark
+from hopyard.spark.session import active_spark, local_spark
 from hopyard import launch
 from hopyard.errors import SparkNotStarted, SparkUnusable
 

@@ -76,14 +76,14 @@ def test_another_pyspark_is_a_problem(version: str) -> None:
 
 
 def test_an_installation_of_spark_connect_alone_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopyard.session.supported.find_spec", {}.get)
+    monkeypatch.setattr("hopyard.spark.session.supported.find_spec", {}.get)
     finding = check_pyspark({}, {"pyspark-client": "4.2.0"}.get)
     assert finding.verdict is Verdict.PROBLEM
     assert finding.text.startswith("pyspark-client 4.2.0 speaks only Spark Connect")
 
 
 def test_no_pyspark_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopyard.session.supported.find_spec", {}.get)
+    monkeypatch.setattr("hopyard.spark.session.supported.find_spec", {}.get)
     finding = check_pyspark({}, {}.get)
     assert (finding.verdict, finding.text) == (Verdict.PROBLEM, "not installed: pip install 'hopyard[spark]'")
 

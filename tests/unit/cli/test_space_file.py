@@ -6,7 +6,7 @@ import pytest
 
 from hopyard.cli.space_file import read_space
 from hopyard.errors import InvalidSetting
-from hopyard.search.space import Space
+from hopyard.search.space.space import Space
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from hopyard import launch
 from hopyard.cli.main import build_app
 from hopyard.search.api import grid_search
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.store import Project
 from hopyard.tracking import RunWriter, run_paths
 

@@ -9,11 +9,11 @@ import pytest
 from hops import hdfs
 from hops.eras import VARIABLE, Direction, Era, era_of, of_run, of_study
 from hopyard.errors import InvalidSetting
+from hopyard.run.result import RunResult
 from hopyard.search.api import grid_search
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 from hopyard.store import Project
 from hopyard.tracking import RunState
-from hopyard.training.result import RunResult
 
 pytestmark = pytest.mark.unit
 

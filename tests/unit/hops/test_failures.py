@@ -7,7 +7,7 @@ import pytest
 from hops.failures import raise_failed
 from hopyard.errors import NodeFailed
 from hopyard.search.api import grid_search
-from hopyard.search.study import Study
+from hopyard.search.study.study import Study
 
 pytestmark = pytest.mark.unit
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hopyard.cluster.devices import DeviceRequest
 from hopyard.errors import InvalidDevices, InvalidSearch
-from hopyard.search.desk import Rules
 from hopyard.search.options import SearchSpec, direction_of
+from hopyard.search.study.scheduler import Rules
 from hopyard.tracking import Direction
+from hopyard.worker.gpus.request import DeviceRequest
 
 pytestmark = pytest.mark.unit
 

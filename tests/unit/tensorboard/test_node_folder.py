@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hopyard.cluster.node_info import NodeInfo
 from hopyard.errors import NotInsideRun
+from hopyard.protocol.node_info import NodeInfo
 from hopyard.tensorboard import logdir
 
 pytestmark = pytest.mark.unit

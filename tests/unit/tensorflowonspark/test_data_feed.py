@@ -9,12 +9,12 @@ from multiprocessing.managers import RemoteError
 import pytest
 
 from hopyard.errors import BadArguments, NotFed, NotOffered, WrongResults
-from hopyard.feed.inbox import Inbox
-from hopyard.feed.inquiry import Inquiry
-from hopyard.feed.ledger import Share
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.inference_request import Inquiry
+from hopyard.feed.node.received_rows import Share
 from hopyard.feed.pieces import Piece, pack
 from hopyard.feed.results import decode
-from hopyard.training.data_feed import DataFeed
+from hopyard.run.data_feed import DataFeed
 from tensorflowonspark import TFManager, TFNode
 from tensorflowonspark.marker import EndPartition, Marker
 from tensorflowonspark.node_manager import NodeManager

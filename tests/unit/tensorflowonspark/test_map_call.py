@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hopyard.cluster.node_info import NodeInfo
 from hopyard.environment import environment
 from hopyard.errors import BadArguments
+from hopyard.protocol.node_info import NodeInfo
 from tensorflowonspark.map_call import LoneCall, MapCall, bound
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.TFSparkNode import TFNodeContext

@@ -6,8 +6,8 @@ from argparse import Namespace
 
 import pytest
 
-from hopyard.cluster.devices import DeviceRequest
 from hopyard.errors import BadArguments, InvalidDevices
+from hopyard.worker.gpus.request import DeviceRequest
 from tensorflowonspark.order import QUEUES, InputMode, Later, Order, devices
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hopyard.cluster.plan import Role
 from hopyard.errors import InvalidPlan
+from hopyard.protocol.plan import Role
 from tensorflowonspark.roles import Roles
 
 pytestmark = pytest.mark.unit

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from hopyard.feed.inbox import Inbox
-from hopyard.training.data_feed import DataFeed
+from hopyard.feed.node.inbox import Inbox
+from hopyard.run.data_feed import DataFeed
 from tensorflowonspark import TFNode, TFSparkNode
 from tensorflowonspark.node_manager import NodeManager
 

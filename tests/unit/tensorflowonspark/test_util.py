@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hopyard.cluster import node_info
 from hopyard.errors import NoExecutorId
+from hopyard.protocol import node_info
 from tensorflowonspark import util
 
 pytestmark = pytest.mark.unit

@@ -10,14 +10,14 @@ from typing import Any
 from hops.calls import takes_spark
 from hops.label import NO_NAME, Label, has_tensorboard
 from hops.resources import versioned
-from hopyard.cluster.backend import Group, GroupOptions
-from hopyard.cluster.inline import InlineBackend
-from hopyard.cluster.node import NodeTask
-from hopyard.session import active_spark
+from hopyard.backends.base import Group, GroupOptions
+from hopyard.backends.inline import InlineBackend
+from hopyard.run.context import NodeContext
+from hopyard.run.launch import launch
+from hopyard.spark.session import active_spark
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
-from hopyard.training.context import NodeContext
-from hopyard.training.launch import launch
+from hopyard.worker.task import NodeTask
 
 KIND = "begin"
 LOOK_SECONDS = 0.25

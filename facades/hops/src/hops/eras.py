@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hops.result_files import with_files
 from hopyard.errors import InvalidSetting, NothingFound
-from hopyard.training.result import RunResult
+from hopyard.run.result import RunResult
 
 if TYPE_CHECKING:
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
     from hopyard.tracking import TrialRecord
 
 VARIABLE = "HOPYARD_HOPS_RETURNS"

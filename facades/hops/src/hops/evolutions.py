@@ -18,7 +18,7 @@ from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
 
 if TYPE_CHECKING:
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
 
 MUTATION = 0.5
 STRATEGY = "rand1bin"

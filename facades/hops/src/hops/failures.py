@@ -11,7 +11,7 @@ from hopyard.tracking import RunId, RunReader, TrialRecord, TrialState, run_path
 from hopyard.tracking.codec import decode
 
 if TYPE_CHECKING:
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
 
 LOG = logging.getLogger(__name__)
 TAIL_LINES = 30

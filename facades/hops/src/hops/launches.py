@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from hops.failures import raise_failed
 from hops.label import Label, has_tensorboard
 from hops.resources import versioned
-from hopyard.training.cluster import Cluster
-from hopyard.training.result import RunResult
+from hopyard.run.cluster import Cluster
+from hopyard.run.result import RunResult
 
 if TYPE_CHECKING:
-    from hopyard.search.parameters import Range
-    from hopyard.search.study import Study
+    from hopyard.search.space.parameters import Range
+    from hopyard.search.study.study import Study
 
 KIND = "launcher"
 
@@ -95,7 +95,7 @@ def between(boundary_dict: Mapping[str, Iterable[Any]]) -> dict[str, Range | lis
 
 
 def _range(values: list[Any]) -> Range | list[Any]:
-    from hopyard.search.parameters import Range, is_number
+    from hopyard.search.space.parameters import Range, is_number
 
     return Range(*values) if len(values) == 2 and all(map(is_number, values)) else values
 
@@ -105,10 +105,10 @@ def _launch_rows(
 ) -> Study:
     from hopyard.search.options import SearchOptions
     from hopyard.search.request import SearchRequest
-    from hopyard.search.rows import RowsSampler
-    from hopyard.search.space import Space
-    from hopyard.search.study_names import fresh_name
-    from hopyard.search.trial_result import Wanted
+    from hopyard.search.samplers.fixed_rows import RowsSampler
+    from hopyard.search.space.space import Space
+    from hopyard.search.study.names import fresh_name
+    from hopyard.search.trial.result import Wanted
     from hopyard.store import Project
 
     space = Space.of(lists)

@@ -16,7 +16,7 @@ from hops.returned_files import keeping
 
 if TYPE_CHECKING:
     from hopyard.search.options import SearchOptions
-    from hopyard.search.study import Study
+    from hopyard.search.study.study import Study
 
 METRIC = "metric"
 
@@ -115,7 +115,7 @@ def random_search(
 
 def search_options(label: Label, direction: str, key: str, spark: Any) -> SearchOptions:
     """Returns what the functions of this library tell any search; names need not be unique in them."""
-    from hopyard.search.study_names import fresh_name
+    from hopyard.search.study.names import fresh_name
     from hopyard.store import Project
 
     return {

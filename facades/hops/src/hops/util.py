@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hops.calls import takes_spark
 from hopyard.errors import MissingDependency, NoActiveSpark
-from hopyard.session import SessionSettings, active_spark
+from hopyard.spark.session import SessionSettings, active_spark
 from hopyard.wire.address import routable_address
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from hopyard.cluster.driver_wire import driver_address
-from hopyard.cluster.node_status import Phase
+from hopyard.control.driver_wire import driver_address
 from hopyard.errors import BadArguments, NoProgress, NotFed, NotOffered, NotStarted, StillRunning
-from hopyard.training.cluster import Cluster
+from hopyard.protocol.node_status import Phase
+from hopyard.run.cluster import Cluster
 from tensorflowonspark.cluster_info import cluster_info
 from tensorflowonspark.feed_data import as_rdd, drain, epochs, is_stream
 from tensorflowonspark.map_call import MapCall, bound

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cluster.plan import Plan
-from hopyard.cluster.preflight import slots_at_once
-from hopyard.cluster.rendezvous import Patience
-from hopyard.cluster.spark import gpu_share
-from hopyard.training.cluster import Cluster
-from hopyard.training.options import TrainSpec
+from hopyard.backends.spark import gpu_share
+from hopyard.control.rendezvous import Patience
+from hopyard.protocol.plan import Plan
+from hopyard.run.cluster import Cluster
+from hopyard.run.options import TrainSpec
+from hopyard.spark.preflight.room import slots_at_once
 from tensorflowonspark.map_call import LoneCall, bound
 from tensorflowonspark.notice import tell_where
 from tensorflowonspark.order import devices
@@ -20,7 +20,7 @@ from tensorflowonspark.surroundings import Surroundings
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from hopyard.cluster.devices import DeviceRequest
+    from hopyard.worker.gpus.request import DeviceRequest
 
 LOG = logging.getLogger(__name__)
 KIND = "tfparallel"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopyard.cluster.node_status import NodeStatus
+from hopyard.protocol.node_status import NodeStatus
 from tensorflowonspark.roles import Roles
 
 

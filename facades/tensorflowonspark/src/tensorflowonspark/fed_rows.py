@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hopyard.training.data_feed import DataFeed
+    from hopyard.run.data_feed import DataFeed
 
 
 class FedRows:

@@ -13,8 +13,8 @@ import subprocess
 import threading
 import time
 
-from hopyard.cluster.gpu_inventory import ANSWER_SECONDS, NVIDIA_SMI, Gpu, list_gpus
 from hopyard.errors import BadArguments, GpusUnknown, TooFewGpus
+from hopyard.worker.gpus.inventory import ANSWER_SECONDS, NVIDIA_SMI, Gpu, list_gpus
 
 LOG = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hopyard.cluster.node_info import NodeInfo
-from hopyard.cluster.payload import Call
-from hopyard.cluster.plan import Role
 from hopyard.errors import BadArguments
-from hopyard.training.call import NodeCall
-from hopyard.training.context import NodeContext
+from hopyard.protocol.node_info import NodeInfo
+from hopyard.protocol.payload import Call
+from hopyard.protocol.plan import Role
+from hopyard.run.call import NodeCall
+from hopyard.run.context import NodeContext
 from tensorflowonspark.node_manager import NodeManager
 from tensorflowonspark.order import QUEUES
 from tensorflowonspark.roles import Roles

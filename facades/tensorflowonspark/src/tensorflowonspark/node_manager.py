@@ -11,7 +11,7 @@ from tensorflowonspark.fed_rows import FedRows
 from tensorflowonspark.node_queues import InputQueue, OutputQueue
 
 if TYPE_CHECKING:
-    from hopyard.training.data_feed import DataFeed
+    from hopyard.run.data_feed import DataFeed
 
 STATE = "state"
 RUNNING = "running"

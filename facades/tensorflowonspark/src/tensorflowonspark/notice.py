@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from hopyard.training.announcement import level_to_be_seen
+from hopyard.run.announcement import level_to_be_seen
 
 if TYPE_CHECKING:
-    from hopyard.training.cluster import Cluster
+    from hopyard.run.cluster import Cluster
 
 LOG = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from hopyard.cluster.devices import DeviceRequest
-from hopyard.cluster.rendezvous import Patience
+from hopyard.control.rendezvous import Patience
 from hopyard.errors import BadArguments
-from hopyard.training.options import TrainSpec
+from hopyard.run.options import TrainSpec
+from hopyard.worker.gpus.request import DeviceRequest
 from tensorflowonspark.board import boards
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.surroundings import Surroundings

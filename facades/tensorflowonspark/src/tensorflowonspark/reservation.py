@@ -17,9 +17,9 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from hopyard.cluster.ports import ANY_PORT
 from hopyard.errors import BadArguments, BadReservationAddress, NotAuthenticated, UnknownMethod
 from hopyard.wire import Endpoint, Json, Service, WireClient, WireServer
+from hopyard.worker.ports import ANY_PORT
 
 __all__ = ["Client", "Server"]
 

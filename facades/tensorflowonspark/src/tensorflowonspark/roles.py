@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hopyard.cluster.plan import TRAINERS, Plan, Role
 from hopyard.errors import InvalidPlan
+from hopyard.protocol.plan import TRAINERS, Plan, Role
 
 _TAKEN = {role.value for role in Role} - {Role.CHIEF.value}
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from hopyard.cluster.ports import ANY_PORT, parse_ports
 from hopyard.errors import InvalidPorts
+from hopyard.worker.ports import ANY_PORT, parse_ports
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

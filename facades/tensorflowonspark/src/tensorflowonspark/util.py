@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from hopyard.cluster import node_info
 from hopyard.errors import NoExecutorId
+from hopyard.protocol import node_info
 from hopyard.wire.address import routable_address
 from tensorflowonspark import gpu_info
 

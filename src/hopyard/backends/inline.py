@@ -1,0 +1,161 @@
+"""The backend for debugging: nodes run one after the other in this very process.
+
+Breakpoints work and no process is started. The function still gets a copy of its arguments by pickle and
+the same environment variables, so that what runs here runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
+from io import TextIOBase
+from typing import TextIO
+
+from hopyard.backends.base import GroupEnd, GroupOptions
+from hopyard.environment import environment
+from hopyard.protocol.channel import VARIABLE as CHANNEL
+from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.outcome import Outcome
+from hopyard.scratch import scratch_folder
+from hopyard.tracking import NodeOutcome, NodeState
+from hopyard.worker.checkpoints import Checkpoints
+from hopyard.worker.child import LineSplitter
+from hopyard.worker.execution import Report, execute
+from hopyard.worker.ports import HeldPort, hold_port, let_go
+from hopyard.worker.recorder import Keeper
+from hopyard.worker.supervisor import LOOPBACK
+from hopyard.worker.task import NodePlace, NodeTask
+
+
+class InlineBackend:
+    """Runs nodes in the calling thread."""
+
+    name = "inline"
+    application = None
+
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> InlineGroup:  # noqa: ARG002  no time passes
+        """Runs all nodes to their end."""
+        with ExitStack() as resources:
+            ports = {task.node: resources.enter_context(hold_port(task.ports)) for task in tasks}
+            members = Members.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
+            return InlineGroup(tuple(run_inline(task, members, ports[task.node]) for task in tasks))
+
+
+class InlineGroup:
+    """Nodes that have ended already."""
+
+    def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
+        self._outcomes = outcomes
+
+    def wait(self, timeout: float | None = None) -> GroupEnd:  # noqa: ARG002  nothing to wait for
+        """Returns the outcomes in rank order."""
+        failed = (outcome.record.rank for outcome in self._outcomes if not outcome.ok)
+        return GroupEnd(outcomes=self._outcomes, culprit=next(failed, None))
+
+    def stop(self, reason: str) -> None:
+        """Does nothing: the nodes have ended."""
+
+    def grant(self, grace_seconds: float) -> None:
+        """Does nothing: the nodes have ended."""
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes ended."""
+        records = (outcome.record for outcome in self._outcomes)
+        return tuple(
+            NodeStatus(rank=record.rank, role=record.role, phase=Phase.of(record.state), host=record.host)
+            for record in records
+        )
+
+
+def run_inline(task: NodeTask, members: Members, port: HeldPort) -> Outcome:
+    """Runs one node in this process."""
+    started = time.time()
+    with scratch_folder("node") as scratch, given_away(port) as descriptor:
+        checkpoints = Checkpoints(task, scratch)
+        checkpoints.fetch()
+        place = NodePlace(scratch=scratch, checkpoints=checkpoints.folder, members=members, port=descriptor)
+        place.logdir.mkdir()
+        if task.node.rank not in task.plan.leaders:
+            place.stop_file.touch()  # those that the run waits for have had their turn
+        with Keeper(task, place.logdir, checkpoints) as keeper:
+            output = LineSplitter(keeper.line)
+            with (
+                message_pipe(keeper) as channel,
+                environment({**task.variables(place), CHANNEL: channel}),
+                redirect_stdout(Tee(sys.stdout, output)),
+                redirect_stderr(Tee(sys.stderr, output)),
+            ):
+                report = execute(task.payload)
+            output.close()
+        record = keeper.close(_record(task, started, report), report)
+    return Outcome(record=record, value=report.value)
+
+
+def _record(task: NodeTask, started: float, report: Report) -> NodeOutcome:
+    record = task.finished(started)
+    failure = report.failure
+    if failure is None:
+        return record
+    return replace(
+        record,
+        state=NodeState.FAILED,
+        exit_code=None,
+        error_type=failure.error_type,
+        message=failure.message,
+        traceback=failure.traceback,
+    )
+
+
+class Tee(TextIOBase):
+    """A text stream that shows what is written and hands it to the log as well."""
+
+    def __init__(self, shown: TextIO, logged: LineSplitter) -> None:
+        self._shown = shown
+        self._logged = logged
+
+    def write(self, text: str) -> int:
+        """Writes to both."""
+        self._shown.write(text)
+        self._logged.feed(text.encode(errors="backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flushes what is shown."""
+        self._shown.flush()
+
+
+@contextmanager
+def given_away(port: HeldPort) -> Iterator[int]:
+    """Gives a node the descriptor that holds its port, which it may close at any time."""
+    descriptor = port.give_away()
+    inode = os.fstat(descriptor).st_ino
+    try:
+        yield descriptor
+    finally:
+        let_go(descriptor, inode)
+
+
+@contextmanager
+def message_pipe(keeper: Keeper) -> Iterator[str]:
+    """Gives the file descriptor, as text, of a channel whose messages reach the keeper."""
+    read, write = os.pipe()
+    reader = threading.Thread(target=_drain, args=(read, LineSplitter(keeper.message)), daemon=True)
+    reader.start()
+    try:
+        yield str(write)
+    finally:
+        os.close(write)
+        reader.join()
+
+
+def _drain(fd: int, messages: LineSplitter) -> None:
+    with open(fd, "rb", buffering=0) as pipe:
+        while chunk := pipe.read(1 << 16):
+            messages.feed(chunk)
+    messages.close()

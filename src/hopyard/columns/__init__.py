@@ -1,0 +1,1 @@
+"""Arrow columns as numpy arrays."""

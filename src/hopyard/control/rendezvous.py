@@ -1,0 +1,338 @@
+"""Who of a run has arrived, who is alive, and whether the run is to end: events in, instructions out.
+
+No I/O, no thread, no clock: the time comes with each event. `hopyard.control.coordinator` stands between this
+and the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hopyard.errors import HopyardError, NodesMissing, NoProgress
+from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.node_status import NodeStatus, Phase, Sign
+from hopyard.protocol.outcome import Outcome
+from hopyard.protocol.plan import Node, Plan, Role
+from hopyard.tracking import NodeOutcome, NodeState
+
+LEAST_POLL_SECONDS = 0.02
+LEAST_BEAT_SECONDS = 0.2
+CALLS_PER_SECOND = 1000  # what the driver's end of the wire takes on one core with room to spare
+QUIET_BEATS = 5
+LEAST_QUIET_SECONDS = 2.0
+LONGEST_LOOK_SECONDS = 5.0  # between two looks at the clock, unless this process was held up
+LOST = "its executor was lost (see Spark's log; often the memory limit)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for what; in seconds.
+
+    Attributes:
+        start: Until all nodes have arrived.
+        lease: Without a word from a node, until it counts as lost.
+        progress: Without any node printing or reporting something; None for no limit.
+        grace: For an evaluator to end by itself once the training is done.
+    """
+
+    start: float = 600.0
+    lease: float = 30.0
+    progress: float | None = None
+    grace: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the driver tells a node.
+
+    Attributes:
+        again: When to call next, in seconds.
+        members: The cluster map, once all nodes have arrived.
+        stop: Why to stop at once; None to go on.
+        release: The run is done: seconds in which the node may end by itself before it is ended; None to go on.
+    """
+
+    again: float
+    members: Members | None = None
+    stop: str | None = None
+    release: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Member:
+    """What is known of one node."""
+
+    node: Node
+    phase: Phase = Phase.AWAITED
+    life: str = ""  # tells apart two processes that both claim to be this node
+    address: str = ""
+    host: str = ""
+    heard: float = 0.0
+    sign: Sign = field(default_factory=Sign)
+    record: NodeOutcome | None = None
+    outcome: Outcome | None = None  # of a node that brings it itself
+    has_left: bool = False
+
+    @property
+    def is_here(self) -> bool:
+        return self.phase in (Phase.ARRIVED, Phase.RUNNING)
+
+    @property
+    def is_storing(self) -> bool:
+        return self.record is not None and not self.has_left
+
+
+class Rendezvous:
+    """The nodes of one attempt of a run as the driver knows them from their messages.
+
+    The first node that fails or is lost ends the run: all others are told to stop with their next call. When those
+    that the run waits for have returned, the others are released. Messages may come twice or late.
+    """
+
+    def __init__(self, plan: Plan, patience: Patience, *, now: float) -> None:
+        self._patience = patience
+        self._leaders = plan.leaders
+        self._members = {node.rank: _Member(node=node) for node in plan.nodes}
+        self._beat_seconds = max(LEAST_BEAT_SECONDS, plan.size / CALLS_PER_SECOND)
+        self._poll_seconds = max(LEAST_POLL_SECONDS, 2 * plan.size / CALLS_PER_SECOND)
+        self._quiet_seconds = max(LEAST_QUIET_SECONDS, QUIET_BEATS * self._beat_seconds)
+        self._began = now
+        self._looked = now
+        self._longest_look = min(LONGEST_LOOK_SECONDS, patience.lease / 2)
+        self._map: Members | None = None
+        self._stop: str | None = None
+        self._suspected = False
+        self._culprit: int | None = None
+        self._error: HopyardError | None = None
+
+    @property
+    def error(self) -> HopyardError | None:
+        """What ended the run other than the failure of a node."""
+        return self._error
+
+    @property
+    def culprit(self) -> int | None:
+        """The rank of the node that failed first; a lost node comes before those which failed without it."""
+        lost = [rank for rank, member in self._members.items() if member.phase is Phase.LOST]
+        if lost:
+            return min(lost, key=lambda rank: self._members[rank].heard)
+        if self._culprit is not None and self._members[self._culprit].phase is Phase.FINISHED:
+            return None  # it had been silent for long, and came back
+        return self._culprit
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every node has arrived."""
+        return self._map is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the nodes are told to end."""
+        return self._stop is not None
+
+    @property
+    def present(self) -> int:
+        """How many nodes have come and not ended."""
+        return sum(member.is_here for member in self._members.values())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to be expected: all have ended, or a stop has reached all who came."""
+        if self.present:
+            return False
+        return self._stop is not None or all(member.record for member in self._members.values())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is over, and those who have ended have also stored what they leave."""
+        return self.is_over and not any(member.is_storing for member in self._members.values())
+
+    @property
+    def records(self) -> Mapping[int, NodeOutcome]:
+        """How the nodes ended, by rank; of a lost node there is none."""
+        return {rank: member.record for rank, member in self._members.items() if member.record is not None}
+
+    @property
+    def outcomes(self) -> Mapping[int, Outcome]:
+        """What came of the nodes, by rank, as far as they have brought it themselves."""
+        return {rank: member.outcome for rank, member in self._members.items() if member.outcome is not None}
+
+    @property
+    def lost(self) -> Mapping[int, str]:
+        """The ranks of the nodes that vanished, and what is known of why."""
+        silence = f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
+        reason = LOST if self._suspected else silence
+        return {rank: reason for rank, member in self._members.items() if member.phase is Phase.LOST}
+
+    def register(self, rank: int, *, life: str, address: str, host: str, now: float) -> Reply:
+        """Takes note that a node has arrived and can be reached at an address."""
+        member = self._member(rank)
+        if member.life and member.life != life:
+            return self._register_again(member, now)
+        if member.phase is Phase.AWAITED:
+            member.life, member.address, member.host = life, address, host
+            member.phase = Phase.ARRIVED
+        if member.is_here:
+            member.heard = now
+        self._close_map()
+        if self._map is not None and member.phase is Phase.ARRIVED:
+            member.phase = Phase.RUNNING
+        reply = self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
+        return replace(reply, members=self._map)
+
+    def beat(self, rank: int, sign: Sign, *, now: float) -> Reply:
+        """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
+        member = self._member(rank)
+        if member.is_here:
+            member.sign = sign
+        if member.is_here or member.is_storing:
+            member.heard = now
+        return self._reply(member, self._beat_seconds)
+
+    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str, now: float) -> None:
+        """Takes note that a node has ended, and of its last sign."""
+        member = self._member(rank)
+        if member.life and member.life != life:
+            return  # the end of a second process says nothing of the first
+        if member.record is not None:
+            return
+        member.life = life
+        member.record = record
+        member.sign = sign
+        member.heard = now
+        member.phase = Phase.of(record.state)
+        if record.state is NodeState.FAILED or (record.state is NodeState.KILLED and self._stop is None):
+            self._fail(rank, f"node {rank} failed")
+
+    def deliver(self, rank: int, outcome: Outcome, *, life: str, now: float) -> None:
+        """Takes what came of a node, which is its end if nobody told of that before; the first word counts."""
+        member = self._member(rank)
+        self.end(rank, outcome.record, member.sign, life=life, now=now)
+        if member.life == life:
+            member.heard = now
+            member.outcome = member.outcome or outcome
+
+    def leave(self, rank: int, *, life: str) -> None:
+        """Takes note that a node, which has ended, has also stored what it leaves."""
+        member = self._member(rank)
+        if member.life == life:
+            member.has_left = True
+
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._patience = replace(self._patience, grace=grace_seconds)
+
+    def suspect(self) -> None:
+        """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
+        self._suspected = True
+        if self.present:
+            self.stop("Spark lost a task of the run")
+
+    def stop(self, reason: str) -> None:
+        """Ends the run; the first reason counts."""
+        if self._stop is None:
+            self._stop = reason
+
+    def tick(self, now: float) -> None:
+        """Looks at the clock: who has been silent for too long, and which deadline has passed."""
+        self._excuse(now - self._looked - self._longest_look, now)
+        self._looked = now
+        silence = self._quiet_seconds if self._suspected else self._patience.lease
+        for member in self._members.values():
+            if now - member.heard <= silence:
+                continue
+            if member.is_here:
+                self._lose(member)
+            elif member.is_storing:
+                member.has_left = True
+        if self._stop is None:
+            self._check_arrival(now)
+            self._check_progress(now)
+
+    def status(self, now: float) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return tuple(
+            NodeStatus(
+                rank=rank,
+                role=member.node.role.value,
+                phase=member.phase,
+                host=member.host,
+                address=member.address,
+                step=member.sign.step,
+                metrics=member.sign.metrics,
+                silent_seconds=now - member.heard if member.is_here else 0.0,
+                idle_seconds=member.sign.idle_seconds + now - member.heard if member.is_here else 0.0,
+                notes=member.sign.notes,
+            )
+            for rank, member in self._members.items()
+        )
+
+    def _member(self, rank: int) -> _Member:
+        if rank not in self._members:
+            raise ValueError(f"rank {rank} is none of the {len(self._members)} nodes of this run")
+        return self._members[rank]
+
+    def _register_again(self, member: _Member, now: float) -> Reply:
+        """Answers a second process that Spark started as the same node; a training is not repeated unasked.
+
+        If the first one has fallen silent, its executor is gone. If not, Spark speculates, and would take the
+        first of the two to end for the result: the second waits until the run is over.
+        """
+        if member.is_here and now - member.heard > self._quiet_seconds:
+            self.suspect()
+            self._lose(member)
+        if member.is_here and self._stop is None:
+            return Reply(again=self._beat_seconds)
+        started = f"node {member.node.rank} had been started before: {LOST}"
+        return Reply(again=self._beat_seconds, stop=self._stop or started)
+
+    def _lose(self, member: _Member) -> None:
+        member.phase = Phase.LOST
+        self._fail(member.node.rank, f"node {member.node.rank} was lost")
+
+    def _excuse(self, asleep: float, now: float) -> None:
+        """Takes a time in which this process itself was held up (Ctrl-Z, say) for nobody's silence."""
+        if asleep > 0:
+            self._began += asleep
+            for member in self._members.values():
+                if member.is_here or member.is_storing:
+                    member.heard = min(now, member.heard + asleep)
+
+    def _close_map(self) -> None:
+        if self._map is None and all(member.address for member in self._members.values()):
+            self._map = Members.of({member.node: member.address for member in self._members.values()})
+
+    def _reply(self, member: _Member, again: float) -> Reply:
+        return Reply(again=again, stop=self._stop, release=self._release(member.node))
+
+    def _release(self, node: Node) -> float | None:
+        if node.rank in self._leaders:
+            return None
+        if not all(self._members[rank].phase is Phase.FINISHED for rank in self._leaders):
+            return None
+        return self._patience.grace if node.role is Role.EVALUATOR else 0.0
+
+    def _fail(self, rank: int, reason: str) -> None:
+        if self._culprit is None:
+            self._culprit = rank
+        self.stop(reason)
+
+    def _check_arrival(self, now: float) -> None:
+        if self._map is None and now - self._began > self._patience.start:
+            missing = tuple(str(member.node) for member in self._members.values() if not member.address)
+            self._error = NodesMissing(missing, len(self._members), self._patience.start)
+            self.stop(str(self._error))
+
+    def _check_progress(self, now: float) -> None:
+        limit = self._patience.progress
+        running = [
+            self._members[rank] for rank in self._leaders if self._members[rank].phase is Phase.RUNNING
+        ]
+        if limit is None or not running:
+            return
+        idle = {member.node: member.sign.idle_seconds + now - member.heard for member in running}
+        if min(idle.values()) > limit:
+            last = tuple(f"{node} {seconds:.0f} s ago" for node, seconds in idle.items())
+            self._error = NoProgress(limit, last)
+            self.stop(str(self._error))

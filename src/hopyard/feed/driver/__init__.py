@@ -1,0 +1,1 @@
+"""The driver's half of the feed: data, epoch by epoch, streams, and their accounts."""

@@ -1,0 +1,203 @@
+"""Feeds the nodes of a run from the driver: data, epoch by epoch, and streams; and gets their results."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hopyard.errors import BadArguments, NodesReplaced, NotFed
+from hopyard.feed.account import EpochAccount
+from hopyard.feed.driver.end import Farewell
+from hopyard.feed.driver.epochs import EpochFeeder, Keep
+from hopyard.feed.driver.inference_jobs import AskingJobs
+from hopyard.feed.driver.sources import Source, check_feedable, source_of
+from hopyard.feed.driver.streams.feed import StreamFeed, Streams, is_stream
+from hopyard.feed.driver.streams.queries import StreamOrder
+from hopyard.feed.driver.targets import FedNodes, Team
+from hopyard.feed.driver.train_feeds import NoteEnds, TrainFeeds
+from hopyard.feed.driver.validation import split
+from hopyard.feed.task.inference import AskPlan
+
+if TYPE_CHECKING:
+    from hopyard.run.feedable import Feedable
+
+LOG = logging.getLogger(__name__)
+LEAST_GATHER_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedOrder:
+    """How data is to be fed.
+
+    Attributes:
+        epochs: How often.
+        seed: Decides on the order of the rows in each epoch; None: as they come.
+        timeout: Seconds in which no node consumes a row although rows wait.
+        stream: How a stream is read.
+        validation: What to validate with: None, other data, a part of it, or the name of a column that tells.
+    """
+
+    epochs: int = 1
+    seed: int | None = None
+    timeout: float = 600.0
+    stream: StreamOrder = field(default_factory=StreamOrder)
+    validation: object = None
+
+    def __post_init__(self) -> None:
+        if type(self.epochs) is not int or self.epochs < 1:
+            raise BadArguments(
+                "train", f"epochs={self.epochs!r} is not valid; give a whole number of at least 1"
+            )
+        if self.seed is not None and type(self.seed) is not int:
+            raise BadArguments("train", f"shuffle_seed={self.seed!r} is not valid; give a whole number")
+        check_seconds("train", self.timeout)
+
+    @property
+    def gather_seconds(self) -> float:
+        """How long nodes that run may take until they ask for rows."""
+        return max(self.timeout, LEAST_GATHER_SECONDS)
+
+
+def check_seconds(asked_by: str, seconds: object) -> None:
+    """Checks a ``feed_timeout``.
+
+    Raises:
+        BadArguments: It is not a number above 0.
+    """
+    if type(seconds) not in (int, float) or not seconds > 0:  # type: ignore[operator]
+        raise BadArguments(
+            asked_by, f"feed_timeout={seconds!r} is not valid; give a number of seconds above 0"
+        )
+
+
+class Feeding:
+    """Feeds one run, from its first call of train() to its end.
+
+    Args:
+        run: The run.
+        secret: What the tokens of its nodes are made of.
+        ranks: The nodes that are fed.
+        keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
+        note_ends: Called with the feeds whose epochs are not all read, and how the nodes are doing.
+    """
+
+    def __init__(
+        self,
+        run: Feedable,
+        *,
+        secret: str,
+        ranks: Sequence[int],
+        keep: Keep,
+        note_ends: NoteEnds,
+    ) -> None:
+        self._run = run
+        self._nodes = FedNodes(run, secret=secret, ranks=ranks)
+        self._feeder = EpochFeeder(run, self._nodes, keep)
+        self._feeds = 0
+        self._streams = Streams(run, self)
+        self._trained = TrainFeeds(
+            run, self._nodes, self._feeder, next_feed=self._next_feed, note_ends=note_ends
+        )
+        self._farewell = Farewell(run, self._nodes, has_fed=self._trained.has_fed)
+        self._asking = AskingJobs(run, self._nodes)
+
+    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
+        """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
+
+        A stream goes on when this returns.
+
+        Raises:
+            BadArguments: The data is nothing that can be fed, or has no rows, or the number of epochs is none.
+            FeedStalled: Rows wait, and no node has consumed any for too long.
+            FeedJobFailed: Spark could not compute the rows.
+            FeedMiscounted: Rows were lost or came twice.
+            HopyardError: Whatever ended the run meanwhile.
+        """
+        check_feedable("train", data)
+        order.stream.check(data)
+        if is_stream(data):
+            if order.validation is not None:
+                raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
+            return self._streams.start(data, order, feed=self._next_feed())
+        rows, held_out = split(data, order.validation)
+        source = source_of("train", rows)
+        held = None if held_out is None else source_of("train", held_out)
+        try:
+            return self._trained.train(source, held, order)
+        except BaseException as error:
+            self._run.end_with(error)
+            raise
+
+    def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
+        """Returns the results for all rows, which are computed when they are used.
+
+        Raises:
+            BadArguments: The data is nothing that can be fed, a schema is missing, or a column to keep.
+            NotFed: No node is there to find them.
+            HopyardError: Whatever ended the run meanwhile.
+        """
+        check_seconds("inference", feed_timeout)
+        source = source_of("inference", data)
+        team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
+        if not team.nodes:
+            raise NotFed("inference()", "the run has ended")
+        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
+        self._asking.watch(source.context)
+        return results
+
+    def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
+        """Feeds one batch of a stream, and returns when the nodes have taken it; it counts as an epoch.
+
+        Raises:
+            HopyardError: As `train`.
+        """
+        while True:
+            try:
+                return self._feeder.feed(
+                    self._gather(order),
+                    source,
+                    order,
+                    feed=feed,
+                    epoch=batch,
+                    number=batch,
+                    keeps=False,
+                    left=0,
+                )
+            except NodesReplaced as replaced:
+                LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
+
+    def is_wanted(self) -> bool:
+        """Tells whether a node is left that takes rows, or will."""
+        return self._nodes.is_wanted()
+
+    def close_accounts(self) -> None:
+        """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
+        self._trained.close_accounts()
+
+    def settle(self) -> None:
+        """Returns when the streams of a run that has ended, and all else that feeds it, have seen that."""
+        self._streams.settle()
+        self._trained.settle()
+
+    def end(self, timeout: float | None = None) -> None:
+        """Ends the streams, and tells the nodes that nothing more will come, once they have what they are to get.
+
+        Nodes that are late are not waited for.
+
+        Raises:
+            StillStreaming: A stream has not ended in time.
+            FeedJobFailed: A node cannot be told.
+        """
+        began = time.monotonic()
+        self._streams.stop(timeout)
+        self._farewell.say(None if timeout is None else timeout - (time.monotonic() - began))
+
+    def _next_feed(self) -> int:
+        self._feeds += 1
+        return self._feeds - 1
+
+    def _gather(self, order: FeedOrder) -> Team:
+        return self._nodes.gather(order.gather_seconds)

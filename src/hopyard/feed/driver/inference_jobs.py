@@ -1,0 +1,74 @@
+"""Spark jobs that ask the nodes of a run for results, and are ended when nobody is left to answer."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.targets import FedNodes, FedRun
+from hopyard.feed.state import FeedState
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+REPLACED = "the nodes that it asks were started again; call inference() again"
+ENDED = "the nodes that it asks have ended before all results were there"
+
+
+class AskingJobs:
+    """Ends the Spark jobs that wait for results of nodes which are gone.
+
+    Their tasks fail by themselves, but Spark repeats each of them, in vain, and each time it starts another Python for
+    that. Which jobs these are is not known beforehand, since results are computed by whatever uses them. So tasks tell
+    the nodes which stage they belong to, and the nodes tell the driver. Jobs keep the groups and tags that the user gave
+    them.
+
+    Args:
+        run: The run.
+        nodes: Those of it that are asked.
+    """
+
+    def __init__(self, run: FedRun, nodes: FedNodes) -> None:
+        self._run = run
+        self._nodes = nodes
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, context: SparkContext) -> None:
+        """Begins to watch over the jobs of an application, if that has not begun; ends with the run."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._watch, args=(context,), name="hopyard-asking-jobs", daemon=True
+                )
+                self._thread.start()
+
+    def _watch(self, context: SparkContext) -> None:
+        seen = self._nodes.look()
+        while not self._run.has_ended(LOOK_SECONDS):
+            now = self._nodes.look()
+            if now.attempt != seen.attempt:
+                _end_jobs(context, seen, REPLACED)
+            seen = now
+        error = self._run.failure()
+        reason = ENDED if error is None else (str(error) or repr(error)).splitlines()[0]
+        for standing in (seen, self._nodes.look()):
+            _end_jobs(context, standing, reason)
+
+
+def _end_jobs(context: SparkContext, standing: Standing, reason: str) -> None:
+    """Cancels the jobs whose tasks wait for results of some nodes."""
+    from py4j.protocol import Py4JError
+
+    stages = {stage for node in standing.nodes for stage in FeedState.of(node.notes).asking}
+    if not stages:
+        return
+    try:
+        for stage in stages.intersection(context.statusTracker().getActiveStageIds()):
+            context._jsc.sc().cancelStage(stage, reason)  # noqa: SLF001  pyspark cancels groups and tags only
+    except (Py4JError, AttributeError) as error:  # pyspark's answer where the application has ended
+        LOG.info("jobs that wait for results are left to themselves: %s", error)

@@ -1,0 +1,1 @@
+"""Streaming DataFrames and DStreams that feed the nodes."""

@@ -1,0 +1,178 @@
+"""A node's part in training in step: it takes a batch when all nodes can take one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
+from hopyard.feed.lockstep.hub import Agreement, Answer, Ask, Roll, Uneven, Verdict
+from hopyard.feed.remote import FeedNode, ask_node
+from hopyard.wire import Json
+
+LOG = logging.getLogger(__name__)
+AGREE = "agree"
+LEAVE = "leave"
+POLL_SECONDS = 5.0
+COMPANY_SECONDS = 600.0
+REFUSALS = (NothingToRepeat, NoWholeBatch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Company:
+    """The nodes that are fed together.
+
+    Attributes:
+        hub: The one that keeps the counts.
+        ranks: All of them.
+    """
+
+    hub: FeedNode
+    ranks: tuple[int, ...]
+
+
+class _Scope(NamedTuple):
+    """Batches that are counted together: those of one epoch, or of all if that is None."""
+
+    policy: Uneven
+    epoch: int | None
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Self:
+        return cls(Uneven(message["policy"]), message["epoch"])
+
+    def is_after(self, other: Self) -> bool:
+        return (
+            self.policy is other.policy
+            and self.epoch is not None
+            and other.epoch is not None
+            and self.epoch > other.epoch
+        )
+
+
+class Round:
+    """Knows the company once the driver has told, and keeps its counts if this node is the hub."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._company: Company | None = None
+        self._agreements: dict[_Scope, Agreement] = {}
+        self._left: dict[_Scope, set[int]] = {}
+
+    def meet(self, company: Company) -> None:
+        """Takes note of who is fed."""
+        with self._changed:
+            self._company = company
+            self._changed.notify_all()
+
+    def company(self, seconds: float = COMPANY_SECONDS) -> Company:
+        """Returns who is fed, once that is known.
+
+        Raises:
+            NotFed: The driver has not told for so many seconds.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._company is not None, seconds):
+                raise NotFed("training in step", f"nobody was fed for {seconds:g} s")
+            assert self._company is not None
+            return self._company
+
+    def agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        """Answers a node that wants a batch: with a verdict, or with why there can be none."""
+        ask = Ask.from_json(message)
+        agreement = self._agreement(_Scope.of(message))
+        try:
+            verdict = agreement.agree(
+                ask.rank,
+                have=ask.have,
+                final=ask.final,
+                wanted=ask.wanted,
+                timeout=POLL_SECONDS,
+                rows=ask.rows,
+            )
+        except REFUSALS as error:  # told as such: for the wire it would be a failure of this node
+            return {"refused": type(error).__name__, "fields": [list(field) for field in error.args]}
+        return verdict.to_json()
+
+    def leave(self, message: Mapping[str, Any]) -> None:
+        """Takes note that a node has stopped by itself; it takes no part in later epochs, either."""
+        scope, rank = _Scope.of(message), message["rank"]
+        self._agreement(scope).leave(rank, used=message["used"])
+        with self._changed:
+            self._left.setdefault(scope, set()).add(rank)
+            later = [agreement for known, agreement in self._agreements.items() if known.is_after(scope)]
+        for agreement in later:
+            agreement.leave(rank, used=0)
+
+    def _agreement(self, scope: _Scope) -> Agreement:
+        company = self.company()
+        with self._changed:
+            if scope not in self._agreements:
+                agreement = Agreement(Roll(company.ranks, scope.policy))
+                for earlier, ranks in self._left.items():
+                    for rank in ranks if scope.is_after(earlier) else ():
+                        agreement.leave(rank, used=0)
+                self._agreements[scope] = agreement
+            return self._agreements[scope]
+
+
+class InStep:
+    """Asks for one batch after the other; for one thread.
+
+    Args:
+        rank: This node.
+        policy: What is done where some nodes get more rows.
+        round_: Knows the others.
+        epoch: Which epoch's batches are counted; None: those of the whole feed.
+    """
+
+    def __init__(self, rank: int, policy: Uneven, round_: Round, epoch: int | None = None) -> None:
+        self.policy = policy
+        self.epoch = epoch
+        self.used = 0
+        self._rank = rank
+        self._round = round_
+        self._known = 0
+
+    def in_epoch(self, epoch: int) -> InStep:
+        """Returns this node's part in an epoch, which is this one while that epoch goes on."""
+        if epoch == self.epoch:
+            return self
+        return InStep(self._rank, self.policy, self._round, epoch)
+
+    def is_known(self) -> bool:
+        """Tells whether all can take the next batch, without asking."""
+        return self.used < self._known
+
+    def ask(self, have: int, *, final: bool, rows: int) -> Verdict:
+        """Returns what is to become of the next batch.
+
+        Args:
+            have: How many batches this node has received in all.
+            final: Whether it will receive no more.
+            rows: How many rows it has received.
+
+        Raises:
+            NothingToRepeat: Some nodes got no row, and were to repeat theirs.
+            NoWholeBatch: Some nodes got less than a batch, so that nobody can take one.
+        """
+        question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1, rows=rows)
+        message = {**question.to_json(), "policy": self.policy.value, "epoch": self.epoch}
+        answer = ask_node(self._round.company().hub, AGREE, message, timeout=4 * POLL_SECONDS)
+        if answer is None:
+            LOG.info("the node that keeps the counts has ended: no more batches")
+            return Verdict(answer=Answer.END, known=self._known, total=self.used)
+        for refusal in REFUSALS:
+            if answer.get("refused") == refusal.__name__:
+                raise refusal(*map(tuple, answer["fields"]))
+        verdict = Verdict.from_json(answer)
+        self._known = max(self._known, verdict.known)
+        return verdict
+
+    def leave(self) -> None:
+        """Tells the others that this node takes no more batches."""
+        message = {"rank": self._rank, "used": self.used, "policy": self.policy.value, "epoch": self.epoch}
+        ask_node(self._round.company().hub, LEAVE, message)

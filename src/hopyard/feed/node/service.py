@@ -1,0 +1,230 @@
+"""What a node serves to those that feed it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from hopyard.errors import PeerGone, UnknownMethod
+from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.validation_rows import StoredRows
+from hopyard.feed.lockstep.member import AGREE, LEAVE, Company, Round
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.inference_answers import Answers
+from hopyard.feed.node.level import Taken, Verdict
+from hopyard.feed.node.received_rows import Share
+from hopyard.feed.pieces import Piece
+from hopyard.feed.ranges import Ranges
+from hopyard.feed.remote import FeedNode
+from hopyard.feed.shared_memory.transfer import NO_SHELF, REACH, Taker, can_reach
+from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
+
+LOG = logging.getLogger(__name__)
+OPEN = "open"
+CLAIM = "claim"
+COUNTS = "counts"
+FORGET = "forget"
+END = "end"
+BEGIN = "begin"
+END_EPOCH = "end_epoch"
+HOLD = "hold"
+HELD = "held"
+SEAL = "seal"
+REPLAY = "replay"
+PROGRESS = "progress"
+TRAIN = "train"
+INFER = "infer"
+NOTHING = pa.record_batch({"nothing": pa.nulls(0)})  # `pa.array` would import pandas, a quarter of a second
+
+
+def train_stream(share: Share, attempt: int, shelf: str = NO_SHELF) -> str:
+    """Returns the name of the stream into which an attempt pours a share."""
+    return "/".join((TRAIN, *map(str, share), str(attempt), shelf))
+
+
+def infer_stream(partition: int, stage: int, seconds: float, shelf: str = NO_SHELF) -> str:
+    """Returns the name of the stream into which the rows of a partition are poured, and out of which results come."""
+    return f"{INFER}/{partition}/{stage}/{seconds}/{shelf}"
+
+
+class Confirmations:
+    """What becomes of pieces, one by one, beside batches that hold nothing."""
+
+    schema = NOTHING.schema
+
+    def __init__(self, taken: Iterator[Tagged]) -> None:
+        self._taken = taken
+
+    def __iter__(self) -> Iterator[Tagged]:
+        return self._taken
+
+
+class Receiver(Protocol):
+    """Takes the pieces of a feed, with an account of what came: an `Inbox`, or `StoredRows`."""
+
+    def open(self, share: Share, attempt: int) -> bool:
+        """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
+
+    def claim(self, share: Share, attempt: int) -> Ranges:
+        """Gives a share to an attempt alone; returns the rows of it that are here."""
+
+    def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
+        """Keeps a piece of a partition."""
+
+    def counts(self, feed: int, epoch: int) -> dict[int, int]:
+        """Returns how many rows of an epoch came, by partition."""
+
+    def forget(self, feed: int, epoch: int) -> None:
+        """Drops the account of an epoch, which is over."""
+
+
+class FeedService(Service):
+    """Serves an inbox; called from threads of the wire.
+
+    Args:
+        inbox: Where rows to learn from wait.
+        stored: Where rows for validation are kept.
+        keeping: What is kept for later epochs.
+        round_: Who is fed together.
+    """
+
+    def __init__(self, inbox: Inbox, stored: StoredRows, keeping: Keeping, round_: Round) -> None:
+        self._inbox = inbox
+        self._stored = stored
+        self._keeping = keeping
+        self._round = round_
+        self._methods: dict[str, Callable[[Mapping[str, Any]], dict[str, Json]]] = {
+            OPEN: self._open,
+            CLAIM: self._claim,
+            COUNTS: self._counts,
+            FORGET: self._forget,
+            END: self._end,
+            BEGIN: self._begin,
+            END_EPOCH: self._end_epoch,
+            HOLD: self._hold,
+            HELD: self._held,
+            SEAL: self._seal,
+            REPLAY: self._replay,
+            PROGRESS: self._progress,
+            AGREE: self._agree,
+            LEAVE: self._leave,
+            REACH: self._reach,
+        }
+
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Answers a feeder, or the driver."""
+        if method not in self._methods:
+            raise UnknownMethod(method)
+        return self._methods[method](message)
+
+    def exchange(self, stream: str, batches: BatchReader) -> Batches:
+        """Takes in what a feeder pours, as long as there is room and the node wants it; confirms each piece."""
+        kind, *numbers, shelf = stream.split("/")
+        if kind == TRAIN:
+            feed, epoch, partition, attempt = map(int, numbers)
+            return Confirmations(self._take(batches, shelf, Share(feed, epoch, partition), attempt))
+        if kind == INFER:
+            partition, stage, seconds = int(numbers[0]), int(numbers[1]), float(numbers[2])
+            taker = Taker(shelf)
+            inquiry = self._inbox.inquire(f"partition {partition}", stage)
+            return Answers(self._inbox, inquiry, batches, taker, seconds)
+        raise UnknownMethod(stream)
+
+    def _take(self, batches: BatchReader, shelf: str, share: Share, attempt: int) -> Iterator[Tagged]:
+        try:
+            taker = Taker(shelf)
+            for item in batches.tagged():
+                verdict = self._keep(taker.pieces(item), share, attempt)
+                yield Tagged(NOTHING, verdict.to_bytes())
+                if verdict.taken is not Taken.KEPT:
+                    return
+        except (
+            PeerGone
+        ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
+            LOG.info("partition %d broke off: %s", share.partition, error)
+
+    def _keep(self, pieces: Iterable[Piece], share: Share, attempt: int) -> Verdict:
+        kept = 0
+        for piece in pieces:
+            taken = self._receiver(share.feed).put(piece, share, attempt)
+            if taken is not Taken.KEPT:
+                return Verdict(taken, kept)
+            self._keeping.append(share.feed, piece)
+            kept += 1
+        return Verdict(Taken.KEPT, kept)
+
+    def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
+        self._round.meet(Company(hub=hub, ranks=tuple(message["ranks"])))
+        if message["share"]:
+            self._keeping.begin(message["feed"], message["share"])
+        self._inbox.begin(message["feed"], message["epoch"], message["epochs_left"])
+        self._stored.tell()
+        return {}
+
+    def _end_epoch(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.end_epoch(message["feed"], message["epoch"])
+        return {}
+
+    def _hold(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._stored.begin(message["feed"], message["share"])
+        return {}
+
+    def _held(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        rows, is_whole = self._stored.seal()
+        return {"rows": rows, "whole": is_whole}
+
+    def _receiver(self, feed: int) -> Receiver:
+        return self._stored if self._stored.is_of(feed) else self._inbox
+
+    def _seal(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return {"whole": self._keeping.seal(message["feed"])}
+
+    def _replay(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._keeping.replay(range(*message["epochs"]), message["seed"])
+        return {}
+
+    def _progress(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        progress = self._keeping.progress
+        return {"rows": list(progress.rows), "done": progress.is_done, "error": progress.error}
+
+    def _agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return self._round.agree(message)
+
+    def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._round.leave(message)
+        return {}
+
+    def _reach(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        return {"is_reached": can_reach(message["shelf"])}
+
+    def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        earlier = self._receiver(message["feed"]).open(_share(message), message["attempt"])
+        return {"earlier": earlier, "stopped": self._inbox.level.is_stopped}
+
+    def _claim(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        ranges = self._receiver(message["feed"]).claim(_share(message), message["attempt"])
+        return {"ranges": [[*pair] for pair in ranges]}
+
+    def _counts(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        counts = self._receiver(message["feed"]).counts(message["feed"], message["epoch"])
+        return {
+            "partitions": [[*pair] for pair in counts.items()],
+            "stopped": self._inbox.level.is_stopped,
+        }
+
+    def _forget(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._receiver(message["feed"]).forget(message["feed"], message["epoch"])
+        return {}
+
+    def _end(self, _message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.end()
+        self._stored.tell()
+        return {}
+
+
+def _share(message: Mapping[str, Any]) -> Share:
+    return Share(message["feed"], message["epoch"], message["partition"])

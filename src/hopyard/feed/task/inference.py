@@ -1,0 +1,82 @@
+"""Gets results for the rows of a partition: what a Spark task does for inference."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hopyard.errors import NotFed, PeerGone
+from hopyard.feed.node.service import infer_stream
+from hopyard.feed.pieces import PIECE_BYTES, Piece
+from hopyard.feed.remote import CALL_SECONDS, FeedNode
+from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.shared_memory.transfer import Giver, shelved
+from hopyard.feed.task.node_sender import STREAM_SECONDS
+from hopyard.wire import WireClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPlan:
+    """What a task has to know that gets results; travels with the Spark tasks."""
+
+    nodes: tuple[FeedNode, ...]
+    seconds: float
+    piece_bytes: int = PIECE_BYTES
+
+    def node(self, partition: int, host: str) -> FeedNode:
+        """Returns the node for a partition: one on the same host if there is one; partitions take turns."""
+        near = [node for node in self.nodes if node.host == host] or self.nodes
+        return near[partition % len(near)]
+
+
+def ask(
+    plan: AskPlan,
+    partition: int,
+    pieces: Iterable[Piece],
+    *,
+    stage: int,
+    shelves: Shelves,
+    host: str | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
+
+    Args:
+        plan: The nodes.
+        partition: Number of the partition.
+        pieces: Its rows.
+        stage: Number of the stage.
+        shelves: Those of this process.
+        host: Name of this machine.
+
+    Raises:
+        NotFed: The node has ended, or wants no more rows.
+        RemoteError: The function on it took too long.
+    """
+    remaining = iter(pieces)
+    first = next(remaining, None)
+    if first is None:
+        return
+    here = socket.gethostname() if host is None else host
+    node = plan.node(partition, here)
+    with (
+        shelves.lend(plan.nodes, is_near=node.host == here) as lent,
+        WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client,
+    ):
+        try:
+            giver = Giver(client, lent.shelf)
+            each = ([shelved(piece, lent.shelf)] for piece in itertools.chain([first], remaining))
+            items = itertools.chain.from_iterable(map(giver.items, each))
+            stream = infer_stream(partition, stage, plan.seconds, giver.shelf)
+            with client.exchange(stream, first.batch.schema, items) as answers:
+                yield from answers
+            lent.is_settled = True
+        except PeerGone as error:
+            reason = (
+                f"node {node.rank} on {node.host} has ended ({error}); if the cluster starts it again, "
+                "call inference() again, and otherwise shutdown() of the cluster says why"
+            )
+            raise NotFed(f"inference on partition {partition}", reason) from error

@@ -1,0 +1,51 @@
+"""The cluster map: at which address each node is reached."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from hopyard.protocol.plan import Node, Role
+
+if TYPE_CHECKING:
+    from hopyard.wire import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The addresses of a run's nodes by role, each as ``host:port``, in the order of their task indices."""
+
+    by_role: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, addresses: Mapping[Node, str]) -> Self:
+        """Returns the map of nodes that have all arrived."""
+        ordered = sorted(addresses, key=lambda node: node.rank)
+        roles = dict.fromkeys(node.role.value for node in ordered)
+        return cls(
+            by_role={
+                role: tuple(addresses[node] for node in ordered if node.role.value == role) for role in roles
+            }
+        )
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Sequence[str]]) -> Self:
+        """Returns the map that `to_json` wrote."""
+        return cls(by_role={role: tuple(addresses) for role, addresses in value.items()})
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the map as a JSON object."""
+        return {role: list(addresses) for role, addresses in self.by_role.items()}
+
+    def tf_config(self, node: Node) -> str:
+        """Returns the value of TF_CONFIG that makes TensorFlow take a process for this node.
+
+        The evaluator is no part of the cluster that it evaluates: it is listed for itself only, as strategies
+        look for the address of their own task.
+        """
+        cluster = self.to_json()
+        if node.role is not Role.EVALUATOR:
+            cluster.pop(Role.EVALUATOR.value, None)
+        return json.dumps({"cluster": cluster, "task": {"type": node.role.value, "index": node.task_index}})

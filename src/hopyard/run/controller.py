@@ -1,0 +1,236 @@
+"""Sees a run through: starts its group, starts it again where that was asked for, and records how it ended."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
+from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
+from hopyard.feed.driver.group_status import Standing, feed_token
+from hopyard.frameworks.keras_choice import keras_choice
+from hopyard.protocol.node_status import NodeStatus
+from hopyard.protocol.outcome import failure
+from hopyard.run.options import TrainSpec
+from hopyard.store import Project
+from hopyard.tensorboard.chief import NAME as TENSORBOARD
+from hopyard.tracking import NodeState, RunState, RunWriter
+from hopyard.worker.execution import Report
+from hopyard.worker.rescue import rescue
+from hopyard.worker.task import Companion, NodeTask, driver_search_path
+
+LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+INTERRUPT_SECONDS = 1.0
+LONGEST_VALUE = 200
+MOST_PORT_RACES = 3
+_PORT_LOST = re.compile(r"address already in use|could not start grpc server|EADDRINUSE", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """All that is needed to start the nodes of a run, as often as it takes."""
+
+    spec: TrainSpec
+    backend: Backend
+    project: Project
+    payload: bytes
+    feed_secret: str = ""
+    companions: tuple[Companion, ...] = ()
+
+    def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
+        """Returns what each node is to be given."""
+        search_path, environment = driver_search_path(), keras_choice()
+        return [
+            NodeTask(
+                node=node,
+                plan=self.spec.plan,
+                run_id=run.id,
+                project=self.project,
+                payload=self.payload,
+                attempt=attempt,
+                search_path=search_path,
+                environment=environment,
+                lease_seconds=self.spec.patience.lease,
+                devices=self.spec.devices(node),
+                ports=self.spec.ports,
+                tf_config=self.spec.tf_config,
+                streams=self.spec.stream_logs,
+                companions=self.companions,
+                feed_token=feed_token(self.feed_secret, attempt),
+            )
+            for node in self.spec.plan.nodes
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Playing:
+    """The nodes that were started last: number and group in one, since other threads look at both; and those before."""
+
+    attempt: int
+    group: Group
+    before: tuple[NodeStatus, ...] = ()
+
+
+class Conductor:
+    """Carries one run from its start to its recorded end, in a thread of its own once `begin` has returned."""
+
+    def __init__(
+        self,
+        score: Score,
+        run: RunWriter,
+        *,
+        announce: Callable[[str], None],
+        on_lines: Callable[[int, tuple[str, ...]], None] | None = None,
+        before_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Prepares to carry out a run.
+
+        Args:
+            score: What to start.
+            run: Where it is recorded.
+            announce: Called with the address of a TensorBoard beside the chief.
+            on_lines: Receives the rank and the output of nodes that stream it.
+            before_end: Called when all nodes have returned, for what else belongs on record.
+        """
+        self._score = score
+        self._run = run
+        self._announce = announce
+        self._before_end = before_end
+        self._announced = ""
+        self._options = GroupOptions(
+            patience=score.spec.patience,
+            on_lines=on_lines,
+            on_driver=score.spec.on_driver,
+            detach=score.spec.feed,
+            address=score.spec.driver_address,
+            ports=score.spec.driver_ports,
+        )
+        self._port_races = 0
+        self._stop_reason: str | None = None
+        self._playing: _Playing | None = None
+        self._look = threading.Event()
+
+    def begin(self) -> None:
+        """Starts the nodes for the first time; what this raises is the caller's to handle."""
+        self._playing = self._start(0)
+
+    def run(self) -> tuple[Any, ...]:
+        """Returns the nodes' values once all has ended and is on record.
+
+        Raises:
+            NodeFailed: A node failed, and there was no restart left.
+            EndNotRecorded: All nodes returned, and the store did not take it.
+            RunStopped: `stop` was called.
+            HopyardError: Whatever else ended the run.
+        """
+        assert self._playing is not None
+        while True:
+            end = self._wait(self._playing.group)
+            failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
+            if failed is None:
+                values = tuple(outcome.result() for outcome in end.outcomes)
+                self._record_end(_printed(values[0]), end.outcomes[0].value)
+                return values
+            if not self._may_restart(failed):
+                raise failed
+            attempt = self._playing.attempt + 1
+            LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
+            self._run.restarted(attempt, _first_line(failed))
+            self._playing = self._start(attempt)
+
+    def _record_end(self, printed: str, value: bytes | None) -> None:
+        try:
+            self._before_end()
+            self._run.finish(RunState.FINISHED, value=printed[:LONGEST_VALUE])
+        except OSError as error:
+            rescued = rescue(None, Report(value=value, printed=printed))
+            raise EndNotRecorded(str(self._run.id), str(error), rescued) from error
+
+    def stop(self, reason: str) -> None:
+        """Asks for the end; `run` raises once the nodes are gone."""
+        if self._stop_reason is None:
+            self._stop_reason = reason
+        self._look.set()
+
+    def grant(self, grace_seconds: float) -> None:
+        """Changes how long the evaluator has to end by itself once the training is done."""
+        self._options = replace(self._options, patience=replace(self._options.patience, grace=grace_seconds))
+        if self._playing is not None:
+            self._playing.group.grant(grace_seconds)
+
+    @property
+    def attempt(self) -> int:
+        """How often the nodes were started again."""
+        return 0 if self._playing is None else self._playing.attempt
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        """Returns how the nodes are doing, in rank order."""
+        return self.standing().nodes
+
+    def standing(self) -> Standing:
+        """Returns how the nodes are doing, and which nodes these are."""
+        playing = self._playing
+        if playing is None:
+            return Standing()
+        return Standing(attempt=playing.attempt, nodes=playing.group.status(), before=playing.before)
+
+    def _start(self, attempt: int) -> _Playing:
+        tasks = self._score.tasks(self._run, attempt)
+        before = self.status()
+        return _Playing(attempt, self._score.backend.start(tasks, self._options), before)
+
+    def _wait(self, group: Group) -> GroupEnd:
+        while True:
+            if self._stop_reason is not None:
+                group.stop(self._stop_reason)
+                raise RunStopped(str(self._run.id), self._stop_reason)
+            try:
+                end = group.wait(LOOK_SECONDS)
+            except BackendFailed:
+                # on Ctrl-C Spark cancels all jobs, and only then raises what makes the driver stop the run
+                if self._look.wait(INTERRUPT_SECONDS):
+                    continue
+                raise
+            if end is not None:
+                return _with_culprit(end)
+            self._look_for_tensorboard(group)
+
+    def _look_for_tensorboard(self, group: Group) -> None:
+        url = group.status()[0].notes.get(TENSORBOARD, "")
+        if url and url != self._announced:
+            self._announced = url
+            try:
+                self._announce(url)
+            except (OSError, HopyardError) as error:  # no reason to end a training
+                LOG.warning("TensorBoard is at %s, which could not be recorded: %s", url, error)
+
+    def _may_restart(self, failed: NodeFailed) -> bool:
+        if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
+            self._port_races += 1  # nobody's fault: the next attempt has other ports
+            return True
+        return self.attempt - self._port_races < self._score.spec.max_restarts
+
+
+def _with_culprit(end: GroupEnd) -> GroupEnd:
+    """Names the node to blame where the group did not: one whose results could not be stored, say."""
+    if end.culprit is not None or all(outcome.ok for outcome in end.outcomes):
+        return end
+    records: Sequence[Any] = [outcome.record for outcome in end.outcomes if not outcome.ok]
+    first = min(records, key=lambda record: (record.state is NodeState.KILLED, record.ended))
+    return GroupEnd(outcomes=end.outcomes, culprit=first.rank)
+
+
+def _printed(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001  the user's code; what was trained for days is not lost for it
+        return f"an {type(value).__name__} that cannot be printed ({error})"
+
+
+def _first_line(error: NodeFailed) -> str:
+    return str(error).splitlines()[0]

@@ -1,0 +1,1 @@
+"""What the parameters of a search may be."""

@@ -1,0 +1,310 @@
+"""Sees a study through: from its record to its last trial, or on from where an earlier driver left it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import optuna
+
+from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
+from hopyard.frameworks.keras_choice import keras_choice
+from hopyard.run.announcement import Announcement
+from hopyard.run.application import process_application_id
+from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
+from hopyard.search.study.quiet import quiet_optuna
+from hopyard.search.study.resume import busy
+from hopyard.search.study.scheduler import Desk
+from hopyard.search.study.scheduler_service import DeskService
+from hopyard.search.study.study import Study
+from hopyard.search.study.tensorboard_domains import study_events
+from hopyard.search.study.trials import FOLDER, Ledger
+from hopyard.search.trial.slot import SlotOrders
+from hopyard.store import Journal, Project, read_journal
+from hopyard.tensorboard.hparams import is_installed
+from hopyard.tensorboard.live import LiveTensorBoard
+from hopyard.tracking import RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
+from hopyard.tracking.codec import decode, encode_file
+from hopyard.tracking.node_log import log_attempts
+from hopyard.view.study_status import StudyStatus
+from hopyard.view.study_view import StudyView
+from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.task import driver_search_path
+
+if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+
+    from hopyard.search.options import SearchSpec
+    from hopyard.search.space.space import SearchSpace
+    from hopyard.search.trial.assignment import Assignment
+    from hopyard.search.trial.slots import SlotBackend
+    from hopyard.tracking import RunRecord
+
+TICK_SECONDS = 0.5  # Spark is asked after its tasks each time
+RECORD_SECONDS = 5.0
+WELL = (TrialState.FINISHED, TrialState.PRUNED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPlan:
+    """All that a study is, before it begins.
+
+    Attributes:
+        spec: How it is run.
+        space: What the parameters may be.
+        sampler: What chooses the next trial.
+        pruner: What stops hopeless trials.
+        payload: What each trial runs, pickled.
+        project: Where it is kept.
+        backend: Where its slots are.
+        parallel: How many slots there are.
+        name: What it is called.
+        kind: The folder of runs of its kind.
+        description: Free text.
+        earlier: The run to go on with; None for a new one.
+        tensorboard: Whether a TensorBoard shows it while it goes on.
+        progress: Whether a table of the trials is shown; None for terminals and notebooks only.
+        go_on: How a user goes on with the study after it was interrupted.
+    """
+
+    spec: SearchSpec
+    space: SearchSpace
+    sampler: BaseSampler
+    pruner: BasePruner
+    payload: bytes
+    project: Project
+    backend: SlotBackend
+    parallel: int
+    name: str
+    kind: str
+    description: str = ""
+    earlier: RunRecord | None = None
+    tensorboard: bool = False
+    progress: bool | None = None
+    go_on: str = ""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether trials can be hopeless."""
+        return not isinstance(self.pruner, optuna.pruners.NopPruner)
+
+
+class StudyRunner:
+    """Carries one study from its start to its recorded end.
+
+    Args:
+        plan: The study.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, plan: StudyPlan, clock: Callable[[], float] = time.monotonic) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._began = clock()
+
+    def run(self) -> Study:
+        """Returns the study once all its trials have ended and are on record.
+
+        Raises:
+            StudyFailed: Its trials fail.
+            BackendFailed: There are no slots to run it any more.
+            HopyardError: Whatever else ended it.
+        """
+        plan = self._plan
+        with ExitStack() as resources:
+            journal = self._take_up(resources)
+            run = self._run = resources.enter_context(self._begin())
+            self._paths = run_paths(plan.project, run.id)
+            journal = journal or resources.enter_context(Journal(plan.project, self._paths.study_journal))
+            self._open(journal)
+            journal.commit()  # before the record: who finds that can read the journal
+            self._save()
+            self._events = study_events(plan.space, plan.spec.objectives)
+            self._tell_tensorboard()
+            resources.enter_context(self._housekeeper())
+            if plan.tensorboard:
+                url = plan.project.url(self._paths.folder)
+                resources.enter_context(LiveTensorBoard(url, Announcement(run), project=plan.project))
+            try:
+                self._carry()
+            finally:
+                journal.commit()
+                self._save()
+            self._finish()
+        return Study(plan.project, run.id, self._study)
+
+    def status(self) -> StudyStatus:
+        """Returns how the study is doing."""
+        now = self._clock()
+        return self._service.look(partial(self._status, now))
+
+    def _take_up(self, resources: ExitStack) -> Journal | None:
+        """Returns the journal of the study to go on with, which nobody else can write from now on.
+
+        Raises:
+            StudyBusy: Another driver is at it.
+        """
+        earlier = self._plan.earlier
+        if earlier is None:
+            return None
+        try:
+            journal = Journal(self._plan.project, run_paths(self._plan.project, earlier.id).study_journal)
+        except JournalTaken:
+            raise busy(self._plan.project, earlier) from None
+        return resources.enter_context(journal)
+
+    def _begin(self) -> RunWriter:
+        plan = self._plan
+        if plan.earlier is not None:
+            return RunWriter.resume(plan.project, plan.earlier, "the study was resumed")
+        return RunWriter.begin(
+            plan.project,
+            app_id=plan.backend.application or process_application_id(),
+            kind=plan.kind,
+            name=plan.name,
+            nodes=plan.parallel,
+            backend=plan.backend.name,
+            description=plan.description,
+        )
+
+    def _open(self, journal: Journal) -> None:
+        """Makes the study what it was, or new, and sets up the desk at which slots ask."""
+        plan = self._plan
+        written = read_journal(plan.project, self._paths.study_journal)
+        with quiet_optuna():
+            self._study = optuna.create_study(
+                storage=StudyStorage(JournalBackend(written, journal)),
+                study_name=str(self._run.id),
+                sampler=plan.sampler,
+                pruner=plan.pruner,
+                directions=[OPTUNA_DIRECTIONS[direction] for direction in plan.spec.directions],
+                load_if_exists=True,
+            )
+        if plan.earlier is not None:
+            plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
+        self._ledger = Ledger(self._study, plan.space, metric=plan.spec.objectives[0])
+        waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
+        desk = Desk(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())
+        self._service = DeskService(desk, commit=journal.commit, clock=self._clock)
+
+    def _has_ended(self, trial: Assignment) -> bool:
+        """Tells whether a trial ended well while nobody was there to hear of it; the study then knows of it."""
+        path = self._paths.inner(trial.folder).trial_record
+        try:
+            record = decode(TrialRecord, self._plan.project.read(path), path)
+        except PathNotFound:
+            return False
+        if record.state not in WELL or record.number != trial.number:
+            return False
+        self._ledger.tell(record)
+        return True
+
+    def _again(self, trial: Assignment) -> Assignment:
+        """Returns the next attempt at a trial that was under way: its logs tell of those before."""
+        attempts = log_attempts(self._plan.project, self._paths.inner(trial.folder), 0)
+        return replace(trial, attempt=max(attempts, default=0) + 1)
+
+    def _tell_tensorboard(self) -> None:
+        """Writes the columns of TensorBoard's table of trials, where TensorBoard is installed."""
+        if not is_installed():
+            return
+        columns = self._events.columns(created=self._run.record.started)
+        self._plan.project.put(f"{self._paths.folder}/{columns.name}", columns.data)
+
+    def _carry(self) -> None:
+        slots = self._plan.backend.start(self._orders(), self._plan.parallel, self._service)
+        try:
+            with StudyView(progress=self._plan.progress, go_on=self._plan.go_on).showing(
+                self.status, self._failures
+            ):
+                while not self._service.tick():
+                    if self._service.news.wait(TICK_SECONDS):
+                        self._service.news.clear()
+                    slots.check()
+        except BaseException as error:
+            self._service.stop(f"the driver ended it: {error!r}")
+            raise
+        finally:
+            slots.close()
+
+    def _failures(self) -> tuple[TrialRecord, ...]:
+        return self._service.look(lambda desk: desk.failures)
+
+    def _orders(self) -> SlotOrders:
+        plan, spec = self._plan, self._plan.spec
+        return SlotOrders(
+            run_id=self._run.id,
+            study=plan.name,
+            project=plan.project,
+            payload=plan.payload,
+            objectives=spec.objectives,
+            search_path=driver_search_path(),
+            environment=keras_choice(),
+            lease_seconds=spec.rules.lease,
+            trial_seconds=spec.trial_seconds,
+            isolate=spec.isolate,
+            is_judged=plan.is_judged,
+            devices=spec.devices,
+            events=self._events,
+        )
+
+    def _finish(self) -> None:
+        """Says what became of the study.
+
+        Raises:
+            StudyFailed: Its trials fail.
+        """
+        if self._service.error is not None:
+            raise self._service.error
+        last = self._service.look(lambda desk: desk.hopeless)
+        if last is not None:
+            failed = self._ledger.ends[TrialState.FAILED]
+            raise StudyFailed(str(self._run.id), failed, last.error or "", last.traceback or "")
+        best = self._ledger.best
+        self._run.finish(RunState.FINISHED, value=None if best is None else f"{best.value:.6g}")
+
+    def _housekeeper(self) -> Housekeeper:
+        run = self._run
+        return Housekeeper(
+            Chore(run.heartbeat, run.record.heartbeat_seconds), Chore(self._save, RECORD_SECONDS)
+        )
+
+    def _save(self) -> None:
+        """Writes how far the study is."""
+        record = self._service.look(self._record)
+        self._plan.project.put(self._paths.study, encode_file(record))
+
+    def _record(self, desk: Desk) -> StudyRecord:
+        plan, spec, best = self._plan, self._plan.spec, self._ledger.best
+        running = sum(slot.trial is not None for slot in desk.slots.values())
+        ended = {state.value: count for state, count in self._ledger.ends.items()}
+        return StudyRecord(
+            run=self._run.id,
+            objectives=spec.objectives,
+            directions=spec.directions,
+            sampler=type(plan.sampler).__name__,
+            pruner=type(plan.pruner).__name__ if plan.is_judged else None,
+            space=plan.space.to_json(),
+            trials=spec.rules.trials,
+            parallel=plan.parallel,
+            counts={**ended, **({TrialState.RUNNING.value: running} if running else {})},
+            best_trial=None if best is None else best.number,
+            best_value=None if best is None else best.value,
+            best_folder=None if best is None else best.user_attrs.get(FOLDER),
+        )
+
+    def _status(self, now: float, desk: Desk) -> StudyStatus:
+        return StudyStatus.of(
+            str(self._run.id),
+            self._plan.spec.objectives[0],
+            desk,
+            self._ledger,
+            total=self._plan.spec.rules.trials,
+            seconds=now - self._began,
+            now=now,
+        )

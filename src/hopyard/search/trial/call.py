@@ -1,0 +1,55 @@
+"""A user's function as a trial calls it: its parameters by name, and the context if it asks for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hopyard.frameworks.keras_choice import keras_advice
+from hopyard.protocol.payload import Call, dump
+from hopyard.run.call import CONTEXT
+from hopyard.run.context import NodeContext
+from hopyard.search.trial.result import Wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialCall:
+    """What each trial of a study runs, pickled once for all of them.
+
+    Attributes:
+        function: The user's function.
+        objectives: The names of what is compared.
+        wanted: What it has to return.
+        wants_context: Whether it has a parameter named ``ctx``.
+    """
+
+    function: Callable[..., Any]
+    objectives: tuple[str, ...]
+    wanted: Wanted
+    wants_context: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], objectives: tuple[str, ...], wanted: Wanted) -> TrialCall:
+        """Returns the call of a function."""
+        return cls(
+            function=function,
+            objectives=objectives,
+            wanted=wanted,
+            wants_context=CONTEXT in inspect.signature(function).parameters,
+        )
+
+    def __call__(self, arguments: Mapping[str, Any]) -> Any:
+        """Calls the function in the process of a trial."""
+        extra = {CONTEXT: NodeContext.current()} if self.wants_context else {}
+        with keras_advice():
+            return self.function(**arguments, **extra)
+
+    def dump(self) -> bytes:
+        """Returns this as bytes that an executor can load without the driver's files.
+
+        Raises:
+            NotPicklable: Something that the function reaches cannot travel; the error names it.
+        """
+        return dump(self, user=Call(function=self.function))

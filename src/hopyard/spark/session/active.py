@@ -1,0 +1,61 @@
+"""The Spark session that is there already."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from hopyard.errors import NoActiveSpark, SparkUnusable
+from hopyard.spark.session.supported import refuse_connect, refuse_connect_mode, require_pyspark
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+
+def active_spark() -> SparkSession | None:
+    """Returns the session of this process, or None; never starts one.
+
+    A program that has not imported pyspark has no session, so pyspark is not imported to find out.
+    """
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:  # noqa: SLF001 (no public way to look without starting)
+        return None
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:  # a context without a session
+        return None
+
+
+def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -> SparkContext:
+    """Returns the context of a session, or of the active one, that can run nodes.
+
+    Args:
+        spark: A session or its context; None for the active one.
+        needed_for: What needs it, for the error that says that pyspark is missing.
+
+    Raises:
+        MissingDependency: pyspark is not installed.
+        NoActiveSpark: None is given, and none is active.
+        SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
+    """
+    require_pyspark(needed_for)
+    session: object = spark if spark is not None else active_spark()
+    if session is None:
+        refuse_connect_mode()
+        raise NoActiveSpark
+    refuse_connect(session)
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = session.sparkContext if isinstance(session, SparkSession) else session
+    if not isinstance(context, SparkContext):
+        raise SparkUnusable(f"spark={session!r} is no session", "Give a SparkSession")
+    if context._jsc is None:  # noqa: SLF001  what pyspark leaves of a context that was stopped
+        raise SparkUnusable("its session was stopped", "Start another one")
+    return context

@@ -1,0 +1,1 @@
+"""Nodes that leave their Spark task, so that others can have the slot."""

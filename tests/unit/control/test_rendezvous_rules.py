@@ -1,0 +1,143 @@
+"""What holds of a rendezvous whatever happens to its nodes, in whatever order the driver hears of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from hopyard.control.rendezvous import Patience, Rendezvous, Reply
+from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.node_status import Phase, Sign
+from hopyard.protocol.plan import Plan
+from hopyard.tracking import NodeOutcome, NodeState
+
+pytestmark = pytest.mark.unit
+
+RANKS = st.integers(0, 3)  # of as many nodes as there are
+LIVES = st.sampled_from(["first", "first", "first", "second"])
+PLANS = st.builds(
+    Plan.of,
+    nodes=st.integers(3, 4),
+    ps=st.integers(0, 1),
+    evaluator=st.booleans(),
+    chief=st.booleans(),
+)
+LATER = {
+    Phase.AWAITED: set(Phase),
+    Phase.ARRIVED: set(Phase) - {Phase.AWAITED},
+    Phase.RUNNING: set(Phase) - {Phase.AWAITED, Phase.ARRIVED},
+    Phase.LOST: {Phase.LOST, Phase.FINISHED, Phase.FAILED, Phase.KILLED},  # it may come back to tell its end
+    Phase.FINISHED: {Phase.FINISHED},
+    Phase.FAILED: {Phase.FAILED},
+    Phase.KILLED: {Phase.KILLED},
+}
+
+
+class Rules(RuleBasedStateMachine):
+    """Any events in any order."""
+
+    @initialize(plan=PLANS)
+    def begin(self, plan: Plan) -> None:
+        self.plan = plan
+        self.now = 0.0
+        self.stopped = False
+        self.rendezvous = Rendezvous(plan, Patience(start=20, lease=8, progress=12, grace=5), now=self.now)
+        self.map: Members | None = None
+        self.lives: dict[int, str] = {}
+        self.records: dict[int, NodeOutcome] = {}
+        self.phases = [Phase.AWAITED] * plan.size
+
+    @rule(rank=RANKS, life=LIVES)
+    def register(self, rank: int, life: str) -> None:
+        rank %= self.plan.size
+        reply = self.rendezvous.register(rank, life=life, address=f"a:{rank}", host="h", now=self.now)
+        if self.lives.setdefault(rank, life) == life:
+            self.check(reply)
+            assert self.map is None or reply.members == self.map
+            self.map = reply.members
+        else:
+            assert (reply.members, reply.release) == (None, None)
+            assert reply.stop is not None or not self.stopped
+
+    @rule(rank=RANKS, idle=st.floats(0, 20))
+    def beat(self, rank: int, idle: float) -> None:
+        self.check(self.rendezvous.beat(rank % self.plan.size, Sign(idle_seconds=idle), now=self.now))
+
+    @rule(rank=RANKS, state=st.sampled_from(NodeState), life=LIVES)
+    def end(self, rank: int, state: NodeState, life: str) -> None:
+        rank %= self.plan.size
+        record = NodeOutcome(rank=rank, role="r", host="h", state=state, started=0.0, ended=self.now)
+        self.rendezvous.end(rank, record, Sign(), life=life, now=self.now)
+        self.lives.setdefault(rank, life)
+
+    @rule(rank=RANKS, life=LIVES)
+    def leave(self, rank: int, life: str) -> None:
+        self.rendezvous.leave(rank % self.plan.size, life=life)
+
+    @rule(seconds=st.floats(0.1, 9))
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.rendezvous.tick(self.now)
+
+    @precondition(lambda self: not self.stopped)
+    @rule(event=st.sampled_from(["stop", "suspect", "nothing", "nothing"]))
+    def interfere(self, event: str) -> None:
+        if event == "stop":
+            self.rendezvous.stop("told")
+            self.stopped = True
+        elif event == "suspect":
+            self.rendezvous.suspect()
+
+    def check(self, reply: Reply) -> None:
+        if reply.stop is None:
+            assert not self.stopped
+            assert (self.rendezvous.culprit, self.rendezvous.error) == (None, None)
+        elif "had been started before" in reply.stop:
+            return  # one of two that both claim to be this node; that says nothing of the run
+        self.stopped = reply.stop is not None
+        if reply.release is not None:
+            leaders = [self.rendezvous.records.get(rank) for rank in self.plan.leaders]
+            assert all(record is not None and record.state is NodeState.FINISHED for record in leaders)
+
+    @invariant()
+    def it_is_over_only_when_nobody_is_there(self) -> None:
+        here = [phase in (Phase.ARRIVED, Phase.RUNNING) for phase in self.current_phases()]
+        assert self.rendezvous.present == sum(here)
+        assert not (self.rendezvous.is_over and any(here))
+
+    @invariant()
+    def all_is_settled_only_when_it_is_over(self) -> None:
+        assert self.rendezvous.is_over or not self.rendezvous.is_settled
+
+    @invariant()
+    def records_never_change(self) -> None:
+        now = dict(self.rendezvous.records)
+        assert {rank: now.get(rank) for rank in self.records} == self.records
+        self.records = now
+
+    @invariant()
+    def no_node_goes_back_to_an_earlier_phase(self) -> None:
+        phases = self.current_phases()
+        assert all(new in LATER[old] for old, new in zip(self.phases, phases, strict=True))
+        self.phases = phases
+
+    @invariant()
+    def the_lost_are_those_without_a_record(self) -> None:
+        lost = {rank for rank, phase in enumerate(self.current_phases()) if phase is Phase.LOST}
+        assert set(self.rendezvous.lost) == lost
+        assert not lost & self.rendezvous.records.keys()
+
+    @invariant()
+    def who_is_to_blame_has_failed_or_is_lost(self) -> None:
+        culprit = self.rendezvous.culprit
+        if culprit is not None:
+            assert self.current_phases()[culprit] in (Phase.FAILED, Phase.KILLED, Phase.LOST)
+
+    def current_phases(self) -> list[Phase]:
+        return [status.phase for status in self.rendezvous.status(self.now)]
+
+
+TestRules = Rules.TestCase
+TestRules.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

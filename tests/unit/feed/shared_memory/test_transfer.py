@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hopyard.errors import PeerGone
+from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.validation_rows import StoredRows
+from hopyard.feed.lockstep.member import Round
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.service import FeedService
+from hopyard.feed.pieces import Piece
+from hopyard.feed.shared_memory.buffer import UNIT_BYTES, Shelf
+from hopyard.feed.shared_memory.transfer import NO_SHELF, Giver, Taker, shelved
+from hopyard.wire import WireClient, WireServer
+
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory"),
+]
+UNITS = 3
+ROWS = 100
+
+
+@pytest.fixture
+def shelf() -> Iterator[Shelf]:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+        yield shelf
+
+
+@pytest.fixture
+def client() -> Iterator[WireClient]:
+    inbox = Inbox()
+    service = FeedService(
+        inbox, StoredRows(Path(tempfile.gettempdir())), Keeping(inbox, Path(tempfile.gettempdir())), Round()
+    )
+    with (
+        WireServer(service, address="127.0.0.1", close_timeout=2) as server,
+        WireClient(server.endpoint, timeout=20) as client,
+    ):
+        yield client
+
+
+def pieces(number: int) -> list[Piece]:
+    return [
+        Piece(batch=pa.record_batch({"x": np.full(ROWS, each)}), start=each * ROWS, rows=ROWS)
+        for each in range(number)
+    ]
+
+
+def test_pieces_on_a_shelf_go_together_with_one_message(client: WireClient, shelf: Shelf) -> None:
+    giver = Giver(client, shelf)
+    (item,) = giver.items([shelved(piece, shelf) for piece in pieces(UNITS)])
+    assert item.batch.num_rows == 0
+    assert list(Taker(giver.shelf).pieces(item)) == pieces(UNITS)
+
+
+def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, shelf: Shelf) -> None:
+    giver = Giver(client, shelf)
+    laid = [shelved(piece, shelf) for piece in pieces(UNITS + 2)]
+    given = [*laid[3:4], *laid[:3], *laid[4:]]
+    items = list(giver.items(given))
+    assert [item.batch.num_rows for item in items] == [ROWS, 0, ROWS]
+    taker = Taker(giver.shelf)
+    assert [piece.start // ROWS for item in items for piece in taker.pieces(item)] == [3, 0, 1, 2, 4]
+
+
+def test_a_node_that_cannot_reach_the_shelf_is_sent_the_rows(client: WireClient) -> None:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+        laid = shelved(pieces(1)[0], shelf)
+    giver = Giver(client, shelf)  # the shelf is gone, as it is to a node that runs elsewhere
+    (item,) = giver.items([laid])
+    assert giver.shelf == NO_SHELF
+    assert item.batch.num_rows == ROWS
+    assert list(Taker(NO_SHELF).pieces(item)) == pieces(1)
+
+
+def test_without_a_shelf_the_rows_are_sent(client: WireClient) -> None:
+    piece = pieces(1)[0]
+    assert shelved(piece, None) is piece
+    (item,) = Giver(client, None).items([piece])
+    assert item.batch is piece.batch
+
+
+def test_the_rows_of_a_feeder_that_is_gone_are_not_waited_for() -> None:
+    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+        name = str(shelf.name)
+    with pytest.raises(PeerGone, match="feeder"):
+        Taker(name)

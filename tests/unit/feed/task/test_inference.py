@@ -1,0 +1,98 @@
+"""Tasks that ask for results, against a real server of a node, without Spark."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hopyard.errors import RemoteError
+from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.validation_rows import StoredRows
+from hopyard.feed.lockstep.member import Round
+from hopyard.feed.node.inbox import Inbox
+from hopyard.feed.node.row_feed import RowFeed
+from hopyard.feed.node.service import FeedService
+from hopyard.feed.pieces import PICKLED_SCHEMA, Piece, cut_rows
+from hopyard.feed.remote import FeedNode
+from hopyard.feed.results import decode
+from hopyard.feed.shared_memory.buffer import ShelfName
+from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.task.inference import AskPlan, ask
+from hopyard.wire import WireServer
+
+pytestmark = pytest.mark.unit
+
+SECONDS = 60.0
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="processes of other systems share no such memory"
+)
+
+
+def unreadable() -> Piece:
+    rows = pa.record_batch([pa.array([b"this is no pickle"], pa.large_binary())], schema=PICKLED_SCHEMA)
+    return Piece(batch=rows, start=0, rows=1)
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def plan(inbox: Inbox, tmp_path: Path) -> Iterator[AskPlan]:
+    service = FeedService(inbox, StoredRows(tmp_path), Keeping(inbox, tmp_path), Round())
+    with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
+        yield AskPlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
+        inbox.stop()
+
+
+def shelf_name(shelves: Shelves, plan: AskPlan) -> ShelfName:
+    """Returns the name of the shelf that the next task would get."""
+    with shelves.lend(plan.nodes, is_near=True) as lent:
+        assert lent.shelf is not None
+        lent.is_settled = True
+        return lent.shelf.name
+
+
+def answer_all(inbox: Inbox) -> None:
+    """What a node does: returns the rows that it gets."""
+    feed = RowFeed(inbox)
+    while rows := feed.next_batch(10):
+        feed.batch_results(rows)
+
+
+@on_linux
+@pytest.mark.timeout(SECONDS / 2)
+def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: AskPlan, inbox: Inbox) -> None:
+    shelves = Shelves()
+    name = shelf_name(shelves, plan)
+    node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
+    node.start()
+    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, shelves=shelves, host="here")
+    assert [row for batch in results for row in decode(batch)] == list(range(100))
+    assert shelf_name(shelves, plan) == name
+    inbox.stop()
+    node.join(SECONDS / 4)
+    assert not node.is_alive()
+
+
+@on_linux
+@pytest.mark.timeout(SECONDS / 2)
+def test_a_task_that_did_not_gives_its_shelf_up(plan: AskPlan) -> None:
+    shelves = Shelves()
+    name = shelf_name(shelves, plan)
+    with pytest.raises(RemoteError, match="UnpicklingError"):
+        list(ask(plan, 0, [unreadable()], stage=1, shelves=shelves, host="here"))
+    assert shelf_name(shelves, plan).key != name.key
+
+
+@pytest.mark.timeout(SECONDS / 2)
+@pytest.mark.parametrize("host", ["here", "elsewhere"])
+def test_rows_that_cannot_be_read_are_told_at_once(plan: AskPlan, host: str) -> None:
+    with pytest.raises(RemoteError, match="UnpicklingError"):
+        list(ask(plan, 0, [unreadable()], stage=1, shelves=Shelves(), host=host))

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import psutil
+import pytest
+
+import hopyard
+from hopyard import Cluster, NodeContext, Project
+from hopyard.backends.base import Group, GroupOptions
+from hopyard.backends.processes import ProcessesBackend
+from hopyard.control.rendezvous import Patience
+from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped
+from hopyard.protocol.node_status import Phase
+from hopyard.protocol.plan import Plan
+from hopyard.run.options import TrainSpec
+from hopyard.testing.node_functions import serve_for_ever, square, wait_for_ever
+from hopyard.testing.processes import still_running
+from hopyard.testing.watching import sign_in, signed_in, wait_until
+from hopyard.tracking import NodeState, RunReader, RunRecord, RunState
+from hopyard.worker.gpus.request import DeviceRequest
+from hopyard.worker.task import NodeTask
+
+pytestmark = pytest.mark.unit
+
+
+def sign_in_and_wait(ctx: NodeContext) -> None:
+    sign_in(ctx)
+    wait_for_ever(ctx)
+
+
+def wait_for_a_word(ctx: NodeContext) -> int:
+    """Returns its rank when somebody has put a word into the project."""
+    sign_in(ctx)
+    wait_until(lambda: ctx.project.exists("word"), "a word is there", 30)
+    return ctx.rank
+
+
+def fail() -> None:
+    raise ValueError("no luck")
+
+
+def lose_the_race_for_a_port_once(ctx: NodeContext) -> int:
+    if ctx.attempt == 0:
+        raise OSError(98, "Address already in use")
+    return ctx.attempt
+
+
+def record_of(cluster: Cluster) -> RunRecord:
+    return RunReader(Project.open(), cluster.run_id).record()
+
+
+# --- before and at the start -----------------------------------------------------------------------
+
+
+ASKED: dict[str, Callable[[Cluster], object]] = {
+    "run_id": lambda cluster: cluster.run_id,
+    "logdir": lambda cluster: cluster.logdir,
+    "tensorboard_url": lambda cluster: cluster.tensorboard_url,
+    "nodes": lambda cluster: cluster.nodes(),
+    "ready": lambda cluster: cluster.ready(),
+    "wait": lambda cluster: cluster.wait(),
+    "shutdown": lambda cluster: cluster.shutdown(),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_a_cluster_that_was_not_started_says_so_whatever_it_is_asked(
+    ask: Callable[[Cluster], object],
+) -> None:
+    with pytest.raises(
+        NotStarted, match=r"the cluster of 'square' has not been started; use it in a with statement"
+    ):
+        ask(Cluster(square, (2,), backend="inline"))
+
+
+def test_a_cluster_that_was_not_started_can_be_stopped() -> None:
+    Cluster(square, (2,), backend="inline").stop()
+
+
+def test_a_cluster_is_started_once() -> None:
+    cluster = Cluster(square, (2,), backend="inline").start()
+    with pytest.raises(AlreadyStarted, match="make a new Cluster for another run"):
+        cluster.start()
+    with cluster as same:
+        assert same is cluster
+    assert cluster.wait().value == 4
+
+
+class FullBackend:
+    """A backend that has no room."""
+
+    name = "full"
+    application = None
+
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
+        raise NotEnoughSlots(len(tasks), "slots", 0, "full", "wait")
+
+
+def test_a_cluster_that_could_not_start_tells_why_to_all_who_ask_later() -> None:
+    cluster = Cluster(square, (2,), backend=FullBackend())
+    for attempt in (cluster.start, cluster.wait, cluster.ready):
+        with pytest.raises(NotEnoughSlots):
+            attempt()
+    cluster.stop()
+    assert cluster.nodes() == ()
+    assert record_of(cluster).state is RunState.FAILED
+
+
+def test_a_specification_takes_the_place_of_options() -> None:
+    spec = TrainSpec(plan=Plan.of(2), patience=Patience(), trainer_devices=DeviceRequest())
+    assert Cluster(square, (3,), spec=spec, backend="inline").start().wait().values == (9, 9)
+
+
+# --- while it runs ---------------------------------------------------------------------------------
+
+
+def test_a_cluster_tells_how_its_nodes_are_doing_and_waits_when_it_is_left() -> None:
+    with Cluster(wait_for_a_word, nodes=2, backend="processes") as cluster:
+        ready = cluster.ready()
+        assert [(status.role, status.phase) for status in ready] == [
+            ("chief", Phase.RUNNING),
+            ("worker", Phase.RUNNING),
+        ]
+        assert all(status.address.startswith("127.0.0.1:") for status in ready)
+        assert cluster.tensorboard_url is None
+        assert record_of(cluster).state is RunState.RUNNING
+        Project.open().put("word", b"")
+    assert cluster.wait().values == (0, 1)
+    assert cluster.shutdown().values == (0, 1)
+    assert [status.phase for status in cluster.nodes()] == [Phase.FINISHED, Phase.FINISHED]
+
+
+def test_an_exception_in_the_driver_ends_the_nodes_and_is_on_record() -> None:
+    cluster = Cluster(sign_in_and_wait, backend="processes")
+    nodes: list[psutil.Process] = []
+    with pytest.raises(ZeroDivisionError):
+        fail_beside(cluster, nodes)
+    assert not still_running(nodes, 5)
+    record = record_of(cluster)
+    assert record.state is RunState.FAILED
+    assert record.error == "ZeroDivisionError: division by zero"
+    with pytest.raises(ZeroDivisionError):
+        cluster.wait()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_a_driver_that_is_ended_leaves_a_run_that_was_killed(error: BaseException) -> None:
+    with pytest.raises(type(error)), Cluster(sign_in_and_wait, backend="processes") as cluster:
+        raise error
+    assert record_of(cluster).state is RunState.KILLED
+
+
+def fail_beside(cluster: Cluster, nodes: list[psutil.Process]) -> None:
+    with cluster:
+        nodes += signed_in(Project.open(), 1)
+        1 / 0  # noqa: B018
+
+
+def test_the_traceback_of_a_failed_node_does_not_lead_into_our_threads() -> None:
+    with pytest.raises(NodeFailed) as caught:
+        hopyard.launch(fail, backend="processes")
+    places = [entry.name for entry in caught.traceback]
+    assert places[-2:] == ["launch", "wait"]
+
+
+def test_ready_tells_what_ended_the_run_while_it_was_waited_for() -> None:
+    cluster = Cluster(fail, backend="inline").start()
+    wait_until(lambda: record_of(cluster).state is RunState.FAILED, "the run is over", 10)
+    with pytest.raises(NodeFailed, match="no luck"):
+        cluster.ready()
+
+
+def test_a_stop_of_a_run_that_has_ended_changes_nothing() -> None:
+    cluster = Cluster(square, (2,), backend="inline").start()
+    cluster.wait()
+    cluster.stop("too late")
+    assert (cluster.wait().value, record_of(cluster).state) == (4, RunState.FINISHED)
+
+
+def test_the_evaluators_time_can_be_set_when_it_is_waited_for() -> None:
+    cluster = Cluster(serve_for_ever, nodes=2, evaluator=True, grace_seconds=600, backend="processes").start()
+    cluster.ready()
+    began = time.monotonic()
+    assert cluster.shutdown(grace_seconds=0.1).values[1] is None
+    assert time.monotonic() - began < 60
+    _, evaluator = RunReader(Project.open(), cluster.run_id).outcomes()
+    assert (evaluator.state, evaluator.message) == (
+        NodeState.FINISHED,
+        "it was ended when the training was done",
+    )
+
+
+# --- launch ----------------------------------------------------------------------------------------
+
+
+def test_a_lost_race_for_a_port_is_run_again_without_a_word_from_the_user() -> None:
+    result = hopyard.launch(lose_the_race_for_a_port_once, backend="inline")
+    assert result.value == 1
+    record = RunReader(Project.open(), result.run_id).record()
+    assert (record.attempts, record.state) == (2, RunState.FINISHED)
+    assert "Address already in use" in record.restarts[0]
+
+
+def test_two_runs_of_one_driver_go_on_at_the_same_time() -> None:
+    first = Cluster(wait_for_a_word, name="first", backend=ProcessesBackend()).start()
+    second = hopyard.launch(square, (5,), backend="inline")
+    Project.open().put("word", b"")
+    assert (second.value, first.wait().value) == (25, 0)
+    assert first.run_id != second.run_id
+
+
+def test_leaving_the_context_after_a_stop_raises_nothing() -> None:
+    with Cluster(wait_for_ever, backend="processes", name="stopped inside") as cluster:
+        cluster.stop("enough")
+    with pytest.raises(RunStopped, match="enough"):
+        cluster.wait()

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopyard import Project
+from hopyard.backends.base import GroupEnd, GroupOptions
+from hopyard.errors import (
+    BackendFailed,
+    EndNotRecorded,
+    HopyardError,
+    NodeFailed,
+    NodesMissing,
+    NoProgress,
+    RunStopped,
+    StoreFailed,
+)
+from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.outcome import Outcome
+from hopyard.run.controller import MOST_PORT_RACES, Conductor, Score
+from hopyard.run.options import TrainSpec
+from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState, RunWriter
+from hopyard.worker.task import NodeTask
+
+pytestmark = pytest.mark.unit
+
+Ending = GroupEnd | HopyardError | None  # None: it goes on until it is stopped
+
+
+def outcome(
+    rank: int, state: NodeState = NodeState.FINISHED, message: str | None = None, **more: Any
+) -> Outcome:
+    record = NodeOutcome(
+        rank=rank,
+        role="worker",
+        host="there",
+        state=state,
+        message=message,
+        started=0.0,
+        **{"ended": 1.0, **more},
+    )
+    return Outcome(record=record, value=pickle.dumps(rank * 10) if state is NodeState.FINISHED else None)
+
+
+def good(nodes: int = 1) -> GroupEnd:
+    return GroupEnd(outcomes=tuple(outcome(rank) for rank in range(nodes)))
+
+
+def bad(message: str = "ValueError: no luck", **more: Any) -> GroupEnd:
+    return GroupEnd(outcomes=(outcome(0, NodeState.FAILED, message, **more),), culprit=0)
+
+
+class ScriptedGroup:
+    """A group that ends as it is written."""
+
+    def __init__(self, ending: Ending, urls: list[str]) -> None:
+        self._ending = ending
+        self._urls = urls
+        self.stopped = ""
+        self.granted = 0.0
+
+    def wait(self, timeout: float | None = None) -> GroupEnd | None:
+        if isinstance(self._ending, HopyardError):
+            raise self._ending
+        if self._ending is None:
+            return None
+        return None if self._urls else self._ending
+
+    def stop(self, reason: str) -> None:
+        self.stopped = reason
+
+    def grant(self, grace_seconds: float) -> None:
+        self.granted = grace_seconds
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        notes = {"tensorboard": self._urls.pop(0)} if self._urls else {}
+        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING, notes=notes),)
+
+
+class ScriptedBackend:
+    """A backend whose groups, one for each attempt, end as they are written."""
+
+    name = "scripted"
+    application = None
+
+    def __init__(self, *endings: Ending, urls: Sequence[str] = ()) -> None:
+        self._endings = list(endings)
+        self._urls = list(urls)
+        self.attempts: list[int] = []
+        self.graces: list[float] = []
+        self.groups: list[ScriptedGroup] = []
+        self.on_start: Callable[[], None] | None = None
+
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> ScriptedGroup:
+        self.attempts.append(tasks[0].attempt)
+        self.graces.append(options.patience.grace)
+        self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls))
+        if self.on_start is not None:
+            self.on_start()
+        return self.groups[-1]
+
+
+class Run:
+    """A run from its beginning to its end on a scripted backend."""
+
+    def __init__(self, backend: ScriptedBackend, nodes: int = 1, **options: Any) -> None:
+        spec = TrainSpec.of(nodes, options)  # type: ignore[arg-type]
+        self.writer = RunWriter.begin(
+            Project.open(), app_id="app", kind="launcher", name="r", nodes=nodes, backend=backend.name
+        )
+        score = Score(spec=spec, backend=backend, project=Project.open(), payload=b"")
+        self.announced: list[str] = []
+        self.conductor = Conductor(score, self.writer, announce=self.announce)
+
+    def announce(self, url: str) -> None:
+        if url == "broken":
+            raise StoreFailed("run.json", "away")
+        self.announced.append(url)
+
+    def carry_out(self) -> tuple[Any, ...]:
+        with self.writer:
+            self.conductor.begin()
+            return self.conductor.run()
+
+    @property
+    def record(self) -> Any:
+        return RunReader(Project.open(), self.writer.id).record()
+
+
+def test_the_values_of_all_nodes_come_back_and_the_first_is_on_record() -> None:
+    run = Run(ScriptedBackend(good(3)), nodes=3)
+    assert run.carry_out() == (0, 10, 20)
+    assert (run.record.state, run.record.value, run.record.attempts) == (RunState.FINISHED, "0", 1)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("not printable")
+
+
+def test_a_value_that_can_not_be_printed_does_not_make_the_run_fail() -> None:
+    value = Outcome(record=outcome(0).record, value=pickle.dumps(Unprintable()))
+    run = Run(ScriptedBackend(GroupEnd(outcomes=(value,))))
+    assert isinstance(run.carry_out()[0], Unprintable)
+    assert run.record.value == "an Unprintable that cannot be printed (not printable)"
+
+
+def test_a_value_is_put_aside_if_the_end_of_the_run_cannot_be_recorded() -> None:
+    run = Run(ScriptedBackend(good(2)), nodes=2)
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    with pytest.raises(EndNotRecorded, match="ended well, but that could not be recorded") as caught:
+        run.carry_out()
+    rescued = Path(re.findall(r"the returned value 0 is on \S+ in (\S+)", str(caught.value))[0])
+    assert pickle.loads(rescued.read_bytes()) == 0
+    shutil.rmtree(rescued.parent)
+
+
+# --- restarts --------------------------------------------------------------------------------------
+
+
+def test_a_failure_ends_the_run_unless_restarts_were_asked_for() -> None:
+    backend = ScriptedBackend(bad())
+    run = Run(backend)
+    with pytest.raises(NodeFailed, match="ValueError: no luck"):
+        run.carry_out()
+    assert (run.record.state, run.record.attempts, backend.attempts) == (RunState.FAILED, 1, [0])
+
+
+def test_a_run_is_started_again_as_often_as_was_asked_for() -> None:
+    backend = ScriptedBackend(bad("first"), bad("second"), good())
+    run = Run(backend, max_restarts=2)
+    assert run.carry_out() == (0,)
+    assert backend.attempts == [0, 1, 2]
+    assert run.record.attempts == 3
+    assert run.record.restarts == (
+        "node 0 (worker) on there failed: first",
+        "node 0 (worker) on there failed: second",
+    )
+
+
+def test_the_last_failure_is_told_when_no_restart_is_left() -> None:
+    backend = ScriptedBackend(bad("first"), bad("second"))
+    with pytest.raises(NodeFailed, match="second"):
+        Run(backend, max_restarts=1).carry_out()
+    assert backend.attempts == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NodesMissing(("node 1",), 2, 600.0), NoProgress(60.0, ()), BackendFailed("spark", "cancelled")],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_no_failure_of_a_node_is_not_tried_again(
+    error: HopyardError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopyard.run.controller.INTERRUPT_SECONDS", 0.01)
+    backend = ScriptedBackend(error, good())
+    with pytest.raises(type(error)):
+        Run(backend, max_restarts=5).carry_out()
+    assert backend.attempts == [0]
+
+
+@pytest.mark.parametrize(
+    ("message", "trace"),
+    [
+        ("OSError: [Errno 98] Address already in use", None),
+        ("its process ended with exit code 1", "UnknownError: Could not start gRPC server"),
+        ("RuntimeError: bind failed (EADDRINUSE)", None),
+    ],
+)
+def test_a_port_that_somebody_else_took_costs_no_restart(message: str, trace: str | None) -> None:
+    backend = ScriptedBackend(bad(message, traceback=trace), good())
+    assert Run(backend).carry_out() == (0,)
+    assert backend.attempts == [0, 1]
+
+
+def test_ports_are_lost_a_few_times_at_the_most() -> None:
+    backend = ScriptedBackend(*[bad("Address already in use")] * (MOST_PORT_RACES + 1))
+    with pytest.raises(NodeFailed, match="Address already in use"):
+        Run(backend).carry_out()
+    assert backend.attempts == [0, 1, 2, 3]
+
+
+def test_restarts_are_left_after_ports_were_lost() -> None:
+    backend = ScriptedBackend(*[bad("Address already in use")] * MOST_PORT_RACES, bad(), bad(), good())
+    assert Run(backend, max_restarts=2).carry_out() == (0,)
+    assert backend.attempts == [0, 1, 2, 3, 4, 5]
+
+
+# --- who is to blame -------------------------------------------------------------------------------
+
+
+def test_a_node_that_failed_after_its_function_had_returned_is_told() -> None:
+    end = GroupEnd(outcomes=(outcome(0), outcome(1, NodeState.FAILED, "its log folder could not be stored")))
+    with pytest.raises(NodeFailed, match=r"node 1 .* could not be stored"):
+        Run(ScriptedBackend(end), nodes=2).carry_out()
+
+
+def test_of_several_the_one_that_failed_first_is_told_and_not_one_that_was_stopped() -> None:
+    end = GroupEnd(
+        outcomes=(
+            outcome(0, NodeState.KILLED, "it was stopped", ended=1.0),
+            outcome(1, NodeState.FAILED, "later", ended=3.0),
+            outcome(2, NodeState.FAILED, "earlier", ended=2.0),
+        )
+    )
+    with pytest.raises(NodeFailed, match=r"node 2 .* earlier"):
+        Run(ScriptedBackend(end), nodes=3).carry_out()
+
+
+def test_the_culprit_that_the_group_names_is_told_whoever_failed_earlier() -> None:
+    failed = [outcome(rank, NodeState.FAILED, f"of {rank}", ended=float(rank)) for rank in range(2)]
+    with pytest.raises(NodeFailed, match="of 1"):
+        Run(ScriptedBackend(GroupEnd(outcomes=tuple(failed), culprit=1)), nodes=2).carry_out()
+
+
+# --- stop ------------------------------------------------------------------------------------------
+
+
+def test_a_stop_ends_the_group_with_the_first_reason() -> None:
+    backend = ScriptedBackend(None)
+    run = Run(backend)
+    backend.on_start = lambda: threading.Timer(0.05, run.conductor.stop, args=["enough"]).start()
+    with pytest.raises(RunStopped, match="was stopped: enough"):
+        run.carry_out()
+    run.conductor.stop("again")
+    assert backend.groups[0].stopped == "enough"
+
+
+def test_a_stop_that_comes_between_two_attempts_ends_the_second_one() -> None:
+    backend = ScriptedBackend(bad(), None)
+    run = Run(backend, max_restarts=1)
+    backend.on_start = lambda: run.conductor.stop("enough") if len(backend.groups) == 2 else None
+    with pytest.raises(RunStopped):
+        run.carry_out()
+    assert [group.stopped for group in backend.groups] == ["", "enough"]
+
+
+def test_a_stop_that_comes_right_after_spark_cancelled_the_job_is_what_is_told() -> None:
+    backend = ScriptedBackend(BackendFailed("spark", "cancelled"))
+    run = Run(backend)
+    backend.on_start = lambda: threading.Timer(0.05, run.conductor.stop, args=["interrupted"]).start()
+    with pytest.raises(RunStopped, match="interrupted"):
+        run.carry_out()
+
+
+# --- the chief's TensorBoard -----------------------------------------------------------------------
+
+
+def test_the_address_of_a_tensorboard_is_told_when_it_is_known_and_when_it_changes() -> None:
+    run = Run(ScriptedBackend(good(), urls=["", "http://a", "http://a", "http://b"]))
+    run.carry_out()
+    assert run.announced == ["http://a", "http://b"]
+
+
+def test_an_address_that_can_not_be_recorded_ends_no_training() -> None:
+    run = Run(ScriptedBackend(good(), urls=["broken", "broken", "http://a"]))
+    assert run.carry_out() == (0,)
+    assert run.announced == ["http://a"]
+
+
+def test_the_evaluators_time_counts_for_this_attempt_and_the_next_ones() -> None:
+    backend = ScriptedBackend(bad(), good())
+    run = Run(backend, max_restarts=1)
+    backend.on_start = lambda: run.conductor.grant(77.0) if len(backend.groups) == 1 else None
+    run.carry_out()
+    assert backend.graces == [30.0, 77.0]

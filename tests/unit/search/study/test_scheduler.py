@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from hopyard.protocol.node_status import Sign
+from hopyard.search.study.scheduler import DONE, MOST_LOSSES, QUIET_SECONDS, Desk, Instruction, Rules, Verdict
+from hopyard.search.trial.assignment import Assignment
+from hopyard.tracking import TrialRecord, TrialState
+
+pytestmark = pytest.mark.unit
+
+
+class Trials:
+    """A book of trials that are numbers."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.told: list[TrialRecord] = []
+        self.is_ready = True
+        self.reported: list[tuple[int, int]] = []
+
+    def ask(self) -> Assignment | None:
+        if not self.is_ready:
+            return None
+        self.asked += 1
+        return assignment(self.asked - 1)
+
+    def report(self, number: int, points: Sequence[tuple[int, Mapping[str, float]]]) -> bool:
+        self.reported += [(number, step) for step, _ in points]
+        return any(metrics["loss"] > 1 for _, metrics in points)
+
+    def tell(self, record: TrialRecord) -> None:
+        self.told.append(record)
+
+
+def assignment(number: int, attempt: int = 0) -> Assignment:
+    return Assignment.of(number, params={"x": number}, arguments={}, folder=f"x={number}", attempt=attempt)
+
+
+def ended(number: int, state: TrialState = TrialState.FINISHED, error: str | None = None) -> TrialRecord:
+    values = (1.0,) if state is TrialState.FINISHED else ()
+    return TrialRecord(number=number, params={"x": number}, state=state, values=values, error=error)
+
+
+class Office:
+    """A desk, and the time."""
+
+    def __init__(self, waiting: Sequence[Assignment] = (), **rules: object) -> None:
+        self.book = Trials()
+        self.desk = Desk(self.book, Rules(**rules), waiting=waiting)  # type: ignore[arg-type]
+        self.now = 0.0
+
+    def next(self, slot: int, record: TrialRecord | None = None, *, life: str | None = None) -> Instruction:
+        return self.desk.next(slot, life=life or f"life-{slot}", host="host", ended=record, now=self.now)
+
+    def number(self, slot: int, record: TrialRecord | None = None, *, life: str | None = None) -> int | None:
+        trial = self.next(slot, record, life=life).trial
+        return None if trial is None else trial.number
+
+    def pass_time(self, seconds: float, *alive: int) -> None:
+        self.now += seconds
+        for slot in alive:
+            self.desk.beat(f"life-{slot}", Sign(), now=self.now)
+        self.desk.tick(self.now)
+
+    def numbers_told(self) -> list[int]:
+        return [record.number for record in self.book.told]
+
+
+def test_each_slot_gets_a_trial_of_its_own() -> None:
+    office = Office(trials=5)
+    assert [office.number(slot) for slot in range(3)] == [0, 1, 2]
+
+
+def test_the_end_of_a_trial_is_told_once_and_the_next_one_begins() -> None:
+    office = Office(trials=5)
+    office.next(0)
+    assert office.number(0, ended(0)) == 1
+    assert office.number(0, ended(0)) == 1  # the answer got lost, and the slot asks again
+    assert office.numbers_told() == [0]
+
+
+def test_slots_leave_when_all_trials_have_ended() -> None:
+    office = Office(trials=2)
+    office.next(0), office.next(1)
+    waiting = office.next(0, ended(0))
+    assert waiting.trial is None
+    assert waiting.leave is None
+    assert waiting.again > 0
+    assert office.next(1, ended(1)).leave == DONE
+    assert office.next(0).leave == DONE
+    assert office.desk.is_over
+
+
+def test_a_slot_waits_while_there_can_be_no_next_trial() -> None:
+    office = Office(trials=5)
+    office.book.is_ready = False
+    assert office.next(0).again > 0
+    office.book.is_ready = True
+    assert office.number(0) == 0
+
+
+def test_a_silent_slot_is_lost_and_its_trial_given_to_another_one() -> None:
+    office = Office(trials=2, lease=30.0)
+    office.next(0), office.next(1)
+    office.pass_time(31, 1)
+    again = office.next(1, ended(1)).trial
+    assert again is not None
+    assert (again.number, again.attempt) == (0, 1)
+
+
+def test_a_slot_that_was_taken_for_lost_may_bring_its_result_while_nobody_else_has_the_trial() -> None:
+    office = Office(trials=2, lease=30.0)
+    office.next(0)
+    office.pass_time(31)
+    assert office.number(0, ended(0)) == 1
+    assert office.numbers_told() == [0]
+
+
+def test_a_slot_that_was_taken_for_lost_is_not_heard_once_another_one_has_its_trial() -> None:
+    office = Office(trials=2, lease=30.0)
+    office.next(0)
+    office.pass_time(31)
+    assert office.number(1) == 0
+    office.next(0, ended(0))
+    assert office.numbers_told() == []
+    office.next(1, ended(0))
+    assert office.numbers_told() == [0]
+
+
+def test_a_slot_that_spark_started_again_takes_the_place_of_its_earlier_start() -> None:
+    office = Office(trials=3)
+    office.next(0)
+    office.now += QUIET_SECONDS + 0.1
+    again = office.next(0, life="later").trial
+    assert again is not None
+    assert (again.number, again.attempt) == (0, 1)
+    assert office.next(0).leave is not None
+    assert office.desk.beat("life-0", Sign(), now=1.0) is not None
+
+
+def test_a_second_start_waits_while_the_first_one_is_alive() -> None:
+    office = Office(trials=3)
+    office.next(0)
+    office.pass_time(QUIET_SECONDS, 0)
+    waiting = office.next(0, life="speculative")
+    assert waiting.trial is None
+    assert waiting.again > 0
+    assert office.number(0, ended(0)) == 1
+    office.desk.stop(DONE)
+    assert office.next(0, life="speculative").leave == DONE
+
+
+def test_a_lost_task_of_spark_makes_silence_suspicious_after_seconds() -> None:
+    office = Office(trials=3, lease=30.0)
+    office.next(0), office.next(1)
+    office.desk.suspect()
+    office.pass_time(QUIET_SECONDS + 0.1, 1)
+    assert [slot.number for slot in office.desk.slots.values()] == [1]
+    office.pass_time(QUIET_SECONDS + 0.1)
+    assert len(office.desk.slots) == 1  # one was to be found, and it was
+
+
+def test_a_trial_that_loses_its_executor_again_and_again_has_failed() -> None:
+    office = Office(trials=1, lease=30.0, same_failures=5)
+    for _ in range(MOST_LOSSES + 1):
+        assert office.number(0) == 0
+        office.pass_time(31)
+    assert office.next(0).leave == DONE
+    assert [record.state for record in office.book.told] == [TrialState.FAILED]
+    assert "executor was lost" in str(office.book.told[0].error)
+
+
+def test_a_failed_trial_is_tried_again_as_often_as_it_may() -> None:
+    office = Office(trials=1, retries=2)
+    attempts = []
+    record = None
+    while (trial := office.next(0, record).trial) is not None:
+        attempts.append(trial.attempt)
+        record = ended(0, TrialState.FAILED, "boom")
+    assert attempts == [0, 1, 2]
+    assert office.numbers_told() == [0]
+
+
+def test_losses_do_not_use_up_retries() -> None:
+    office = Office(trials=1, retries=1, lease=30.0)
+    office.next(0)
+    office.pass_time(31)
+    assert office.number(0) == 0
+    assert office.number(0, ended(0, TrialState.FAILED, "boom")) == 0
+    assert office.next(0, ended(0)).leave == DONE
+
+
+def test_a_study_whose_first_trials_fail_in_the_same_way_is_given_up() -> None:
+    office = Office(trials=100, same_failures=3)
+    office.next(0)
+    for number in range(2):
+        assert office.number(0, ended(number, TrialState.FAILED, f"no file part-{number}.csv")) == number + 1
+    assert office.next(0, ended(2, TrialState.FAILED, "no file part-2.csv")).leave is not None
+    assert office.desk.hopeless is not None
+
+
+@pytest.mark.parametrize("errors", [["a", "b", "c"], [None, "a", "a"]], ids=["differ", "one ended well"])
+def test_other_failures_do_not_end_a_study(errors: list[str | None]) -> None:
+    office = Office(trials=100, same_failures=3)
+    office.next(0)
+    for number, error in enumerate(errors):
+        state = TrialState.FINISHED if error is None else TrialState.FAILED
+        assert office.number(0, ended(number, state, error)) == number + 1
+    assert office.desk.hopeless is None
+
+
+def test_after_the_time_of_the_study_no_trial_begins_and_those_under_way_are_waited_for() -> None:
+    office = Office(seconds=10.0)
+    office.next(0), office.next(1)
+    office.pass_time(11, 0, 1)
+    assert office.next(0, ended(0)).trial is None
+    assert not office.desk.is_over
+    assert office.next(1, ended(1)).leave == DONE
+
+
+def test_values_reach_the_book_and_its_verdict_the_trial() -> None:
+    office = Office(trials=2)
+    office.next(0)
+    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=1.0) is Verdict.GO_ON
+    assert office.desk.report("life-0", 0, [(2, {"loss": 2.0})], now=2.0) is Verdict.PRUNE
+    assert office.book.reported == [(0, 1), (0, 2)]
+
+
+def test_a_trial_that_was_given_to_another_slot_is_dropped_and_not_pruned() -> None:
+    office = Office(trials=2, lease=30.0)
+    office.next(0)
+    office.pass_time(31)
+    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=office.now) is Verdict.DROP
+    assert office.book.reported == []
+
+
+def test_trials_of_an_earlier_driver_go_first() -> None:
+    office = Office(waiting=[assignment(7, attempt=1)], trials=10)
+    assert office.number(0) == 7
+    assert office.number(1) == 0
+
+
+def test_a_stopped_study_tells_slots_to_leave_with_their_next_sign() -> None:
+    office = Office(trials=2)
+    office.next(0)
+    office.desk.stop("enough")
+    assert office.desk.beat("life-0", Sign(), now=1.0) == "enough"
+    assert office.next(0).leave == "enough"
+
+
+def test_a_trial_that_ended_while_the_study_was_stopped_is_told_all_the_same() -> None:
+    office = Office(trials=2)
+    office.next(0)
+    office.desk.stop("enough")
+    assert office.next(0, ended(0)).leave == "enough"
+    assert office.numbers_told() == [0]
