@@ -33,7 +33,7 @@ def train(learning_rate: float, width: int, dropout: float, seed: int, ctx: hopy
     import keras
     from keras import layers
 
-    from hopyard.cli.digits import load_digits
+    from hopyard.cli.demo.digits import load_digits
 
     keras.utils.set_random_seed(seed)
     training, test = load_digits(seed)

@@ -23,11 +23,11 @@ import pytest
 
 import hopyard
 from hopyard import NodeContext, Project
+from hopyard.codec.records import decode
 from hopyard.errors import StudyFailed, TrialStopped
 from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.study.study import Study
 from hopyard.tracking import TrialRecord, TrialState
-from hopyard.tracking.codec import decode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopyard.cli import console
-from hopyard.cli.as_json import print_json, run_object
-from hopyard.cli.columns import Column, Cut
 from hopyard.cli.completers import complete_runs
+from hopyard.cli.output import console
+from hopyard.cli.output.as_json import print_json, run_object
+from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.runs import STYLES, THREADS, first_line, newest_of
 from hopyard.cli.settings import Settings
-from hopyard.cli.wording import duration, local_time, number
 
 if TYPE_CHECKING:
     from hopyard.store import Project

@@ -13,17 +13,17 @@ import typer
 from typer.core import TyperGroup
 
 import hopyard
-from hopyard.cli import console
 from hopyard.cli.compare import compare
 from hopyard.cli.completion import OPTIONS as COMPLETION_OPTIONS
 from hopyard.cli.completion import PROGRAM, VARIABLE
-from hopyard.cli.demo import demo
-from hopyard.cli.doctor import doctor
+from hopyard.cli.demo.demo import demo
+from hopyard.cli.doctor.doctor import doctor
 from hopyard.cli.examples import examples_of
 from hopyard.cli.global_options import globals_first
 from hopyard.cli.logs import logs
+from hopyard.cli.output import console
 from hopyard.cli.runs import runs
-from hopyard.cli.search import search
+from hopyard.cli.search.search import search
 from hopyard.cli.settings import Settings
 from hopyard.cli.studies import studies
 from hopyard.cli.tensorboard import tensorboard

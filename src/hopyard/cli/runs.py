@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopyard.cli import console
-from hopyard.cli.as_json import print_json, run_object, until
-from hopyard.cli.columns import Column, Cut
 from hopyard.cli.completers import complete_runs
+from hopyard.cli.output import console
+from hopyard.cli.output.as_json import print_json, run_object, until
+from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.settings import Settings
-from hopyard.cli.wording import duration, local_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

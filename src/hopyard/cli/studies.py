@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopyard.cli import console
-from hopyard.cli.as_json import print_json, study_object
-from hopyard.cli.columns import Column, Cut
+from hopyard.cli.output import console
+from hopyard.cli.output.as_json import print_json, study_object
+from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.wording import number
 from hopyard.cli.runs import MOST_SHOWN, STYLES, THREADS
 from hopyard.cli.runs import row as run_row
 from hopyard.cli.settings import Settings
-from hopyard.cli.wording import number
 
 if TYPE_CHECKING:
     from hopyard.store import Project

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopyard.cli import console
 from hopyard.cli.completers import complete_runs
+from hopyard.cli.output import console
 from hopyard.cli.settings import Settings
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopyard.cli import console
-from hopyard.cli.columns import Column, Cut
 from hopyard.cli.completers import complete_removed, complete_runs
+from hopyard.cli.output import console
+from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.wording import local_time
 from hopyard.cli.runs import STYLES
 from hopyard.cli.settings import Settings
-from hopyard.cli.wording import local_time
 
 if TYPE_CHECKING:
     from hopyard.store import Project

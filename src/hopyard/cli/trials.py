@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopyard.cli import console
-from hopyard.cli.as_json import print_json, trial_object
-from hopyard.cli.columns import Column, Cut
 from hopyard.cli.completers import complete_studies
+from hopyard.cli.output import console
+from hopyard.cli.output.as_json import print_json, trial_object
+from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.wording import duration, number
 from hopyard.cli.runs import STYLES as RUN_STYLES
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
-from hopyard.cli.wording import duration, number
 
 if TYPE_CHECKING:
     from hopyard.store import Project

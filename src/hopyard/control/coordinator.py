@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from hopyard.codec.records import decode
 from hopyard.control.rendezvous import Rendezvous, Reply
 from hopyard.errors import UnknownMethod
 from hopyard.protocol.node_status import NodeStatus, Sign
 from hopyard.protocol.outcome import Outcome
 from hopyard.tracking import NodeOutcome
-from hopyard.tracking.codec import decode
 from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
 
 if TYPE_CHECKING:

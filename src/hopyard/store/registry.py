@@ -31,11 +31,11 @@ class StoreKind:
 
 
 KINDS = (
-    StoreKind(LOCAL, "hopyard.store.local", "LocalFileSystem"),
+    StoreKind(LOCAL, "hopyard.store.local.disk", "LocalFileSystem"),
     StoreKind("memory", "hopyard.store.memory", "MemoryStore"),
-    StoreKind("hdfs", "hopyard.store.hdfs", "HdfsStore", package="hdfs_native", extra="hdfs"),
-    StoreKind("webhdfs", "hopyard.store.webhdfs", "WebHdfsStore", package="requests", extra="webhdfs"),
-    StoreKind("s3", "hopyard.store.s3", "S3Store", package="s3fs", extra="s3"),
+    StoreKind("hdfs", "hopyard.store.hdfs.native", "HdfsStore", package="hdfs_native", extra="hdfs"),
+    StoreKind("webhdfs", "hopyard.store.hdfs.web", "WebHdfsStore", package="requests", extra="webhdfs"),
+    StoreKind("s3", "hopyard.store.s3.s3", "S3Store", package="s3fs", extra="s3"),
 )
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from hopyard.errors import FilesNotStored, HopyardError, StoreFailed
 from hopyard.store.filesystem import CHUNK_BYTES
-from hopyard.store.localtree import LocalFile, Signature
-from hopyard.store.look import Look
+from hopyard.store.local.scan import Look
+from hopyard.store.local.tree import LocalFile, Signature
 from hopyard.store.names import check_file, storable
 from hopyard.store.project import Project
 

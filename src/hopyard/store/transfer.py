@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hopyard.errors import AlreadyExists, FilesNotStored, PathNotFound
 from hopyard.store.filesystem import Entry, FileSystem, is_temporary
-from hopyard.store.local import LocalFileSystem
-from hopyard.store.localtree import LocalFile, Refused, local_files
+from hopyard.store.local.disk import LocalFileSystem
+from hopyard.store.local.tree import LocalFile, Refused, local_files
 from hopyard.store.names import check_file
 
 Progress = Callable[[int, int], None]

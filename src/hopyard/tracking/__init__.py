@@ -1,8 +1,8 @@
 """What is remembered of runs: their records, the writers that keep them and the readers that show them."""
 
 from hopyard.tracking.catalog import RunListing, find_run, list_runs
-from hopyard.tracking.following import NodeLine
 from hopyard.tracking.listing import Listing
+from hopyard.tracking.logs.following import NodeLine
 from hopyard.tracking.node_writer import NodeWriter
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from hopyard.tracking.jsonvalue import Json
+from hopyard.codec.json_value import Json
 
 STATE, START = 0, 19  # fields of /proc/<pid>/stat after the command
 DEAD = "ZX"

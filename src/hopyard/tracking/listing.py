@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from hopyard.codec.records import decode
 from hopyard.errors import CorruptRecord
-from hopyard.tracking.codec import decode
 from hopyard.tracking.records import Record
 
 R = TypeVar("R", bound=Record)

@@ -7,9 +7,9 @@ import threading
 from types import TracebackType
 from typing import Self
 
+from hopyard.codec.records import encode_file, encode_line
 from hopyard.store import Project, SegmentWriter
-from hopyard.tracking.codec import encode_file, encode_line
-from hopyard.tracking.log_writer import LogWriter
+from hopyard.tracking.logs.writer import LogWriter
 from hopyard.tracking.paths import attempt_log, run_paths
 from hopyard.tracking.records import MetricPoint, NodeOutcome
 from hopyard.tracking.runid import RunId

@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from hopyard.codec.records import decode
 from hopyard.errors import PathNotFound, RunNotFound
 from hopyard.store import Project, read_segments, segment_numbers
 from hopyard.store.layout import rank_and_attempt
-from hopyard.tracking.codec import decode
-from hopyard.tracking.following import NodeLine, follow_logs, last_of
 from hopyard.tracking.listing import Listing, decode_all
-from hopyard.tracking.node_log import LogCursor
+from hopyard.tracking.logs.following import NodeLine, follow_logs, last_of
+from hopyard.tracking.logs.node_log import LogCursor
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord
 from hopyard.tracking.runid import RunId

@@ -1,6 +1,6 @@
 """The records of a project: frozen values, one per thing worth remembering.
 
-A record is stored by `hopyard.tracking.codec`. Its ``schema`` counts the changes of its layout; fields that
+A record is stored by `hopyard.codec.records`. Its ``schema`` counts the changes of its layout; fields that
 a newer version added are kept in ``extra`` and written back, so that old code never erases what it
 does not know.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hopyard.codec.json_value import Json
 from hopyard.tracking.driver_process import DriverProcess
-from hopyard.tracking.jsonvalue import Json
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from hopyard.codec.records import decode
 from hopyard.errors import PathNotFound, RunNotFound
 from hopyard.store import Project
 from hopyard.tracking.catalog import LAST, find_run, list_runs
-from hopyard.tracking.codec import decode
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord, StudyRecord
 from hopyard.tracking.runid import RunId

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from hopyard.codec.records import decode, encode_file
 from hopyard.errors import (
     AmbiguousRun,
     CorruptRecord,
@@ -19,7 +20,6 @@ from hopyard.errors import (
     StudyNameTaken,
 )
 from hopyard.store import Project, RunPaths
-from hopyard.tracking.codec import decode, encode_file
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from hopyard.codec.records import decode
 from hopyard.errors import PathNotFound
 from hopyard.store import Project
-from hopyard.tracking.codec import decode
-from hopyard.tracking.node_log import log_attempts
+from hopyard.tracking.logs.node_log import log_attempts
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord, TrialRecord
 from hopyard.tracking.runid import RunId

@@ -12,11 +12,11 @@ from importlib import metadata
 from types import TracebackType
 from typing import Self
 
+from hopyard.codec.json_value import Json
+from hopyard.codec.records import encode_file
 from hopyard.errors import AlreadyExists, PathNotFound, RunEnded
 from hopyard.store import Project
-from hopyard.tracking.codec import encode_file
 from hopyard.tracking.driver_process import DriverProcess
-from hopyard.tracking.jsonvalue import Json
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from hopyard.codec.records import encode_line
 from hopyard.errors import DriverOutOfReach, NotAuthenticated, PeerGone, WireTimeout
 from hopyard.protocol.cluster_map import Members
 from hopyard.protocol.node_status import Sign
 from hopyard.tracking import NodeOutcome
-from hopyard.tracking.codec import encode_line
 
 if TYPE_CHECKING:
     from hopyard.wire import Json

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from hopyard.cli.columns import fitted
+from hopyard.cli.output.columns import fitted
 from hopyard.cli.studies import COLUMNS, row
+from hopyard.codec.records import encode_file
 from hopyard.store import Project
 from hopyard.tracking import Direction, RunState, RunWriter, StudyRecord, run_paths, study_record
-from hopyard.tracking.codec import encode_file
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]

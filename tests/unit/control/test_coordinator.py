@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from hopyard.codec.records import encode_line
 from hopyard.control.coordinator import Coordinator, Listener
 from hopyard.control.rendezvous import Patience, Rendezvous
 from hopyard.errors import CorruptRecord, UnknownMethod
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
-from hopyard.tracking.codec import encode_line
 from hopyard.wire import Json
 from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
 

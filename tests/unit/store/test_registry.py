@@ -21,7 +21,7 @@ def test_missing_package_is_named_with_the_extra_that_brings_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, kind.package, None)
     monkeypatch.delitem(sys.modules, kind.module, raising=False)
-    for module in ("fsspec.implementations.webhdfs", "hopyard.store.bucket"):
+    for module in ("fsspec.implementations.webhdfs", "hopyard.store.s3.bucket"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(MissingDependency) as caught:
         connect(Location.parse(f"{kind.protocol}://host/a"), {})

@@ -22,7 +22,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 
-import hopyard.store.local  # noqa: F401  imported before the fork and not in each short life
+import hopyard.store.local.disk  # noqa: F401  imported before the fork and not in each short life
 from hopyard.store import Project
 from hopyard.tracking import (
     MetricPoint,
@@ -34,7 +34,7 @@ from hopyard.tracking import (
     RunWriter,
     list_runs,
 )
-from hopyard.tracking.node_log import LogCursor
+from hopyard.tracking.logs.node_log import LogCursor
 from hopyard.tracking.paths import run_paths
 
 BATCH = 3

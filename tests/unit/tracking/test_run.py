@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import hopyard
+from hopyard.codec.records import encode_file
 from hopyard.errors import RunNotFound
 from hopyard.store import Project
 from hopyard.tracking import NodeWriter, RunState, RunWriter, TrialRecord, TrialState, load_run, run_paths
-from hopyard.tracking.codec import encode_file
 
 pytestmark = pytest.mark.unit
 Begin = Callable[..., RunWriter]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from hopyard.codec.records import encode_file
 from hopyard.errors import RunNotFound
 from hopyard.store import Project
 from hopyard.tracking import (
@@ -20,7 +21,6 @@ from hopyard.tracking import (
     find_run,
     run_paths,
 )
-from hopyard.tracking.codec import encode_file
 
 pytestmark = pytest.mark.unit
 Begin = Callable[..., RunWriter]

@@ -12,8 +12,8 @@ import rich
 from rich.progress import Progress
 
 import hopyard
-from hopyard.cli.demo import expected_run
-from hopyard.cli.progress import Watch, training_display
+from hopyard.cli.demo.demo import expected_run
+from hopyard.cli.output.progress import Watch, training_display
 from hopyard.store import Project
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunReader

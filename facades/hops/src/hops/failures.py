@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from hopyard.codec.records import decode
 from hopyard.errors import NodeFailed, PathNotFound
 from hopyard.store import Project
 from hopyard.tracking import RunId, RunReader, TrialRecord, TrialState, run_paths
-from hopyard.tracking.codec import decode
 
 if TYPE_CHECKING:
     from hopyard.search.study.study import Study

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.trial import Trial
 
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 LEFT_OUT = "left_out"
 

@@ -11,7 +11,7 @@ from hopyard.search.space.parameters import Parameter, Range, is_number
 from hopyard.search.space.space import SearchSpace, Space
 
 if TYPE_CHECKING:
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 LOG = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from hopyard.search.space.choices import Choices, Stored
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 LONGEST_SHOWN = 120
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.trial import Trial
 
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 MOST_ROWS = 1_000_000
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import optuna
 
+from hopyard.codec.records import decode, encode_file
 from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.run.announcement import Announcement
@@ -28,8 +29,7 @@ from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
-from hopyard.tracking.codec import decode, encode_file
-from hopyard.tracking.node_log import log_attempts
+from hopyard.tracking.logs.node_log import log_attempts
 from hopyard.view.study_status import StudyStatus
 from hopyard.view.study_view import StudyView
 from hopyard.worker.periodic import Chore, Housekeeper

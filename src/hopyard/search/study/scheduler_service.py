@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopyard.codec.records import decode
 from hopyard.errors import UnknownMethod
 from hopyard.search.study.scheduler import Desk, Verdict
 from hopyard.tracking import TrialRecord
-from hopyard.tracking.codec import decode
 from hopyard.wire import Service
 from hopyard.worker.lease import HEARTBEAT, parse_sign
 

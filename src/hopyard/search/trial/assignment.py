@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import cloudpickle
 
 if TYPE_CHECKING:
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopyard.codec.records import encode_file, encode_line
 from hopyard.control.rendezvous import LOST
 from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
 from hopyard.run.cluster import Cluster
@@ -20,7 +21,6 @@ from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT, DeskServ
 from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.result import read_result
 from hopyard.tracking import TrialRecord, TrialState, run_paths
-from hopyard.tracking.codec import encode_file, encode_line
 from hopyard.worker.lease import HEARTBEAT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hopyard.tracking import TrialState
 
 if TYPE_CHECKING:
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 ORDERS = "HOPYARD_ORDERS"
 BEGUN, ENDED = "begun", "ended"

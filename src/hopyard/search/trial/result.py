@@ -12,7 +12,7 @@ from hopyard.errors import BadResult
 from hopyard.run.scalar import as_number, shown
 
 if TYPE_CHECKING:
-    from hopyard.tracking.jsonvalue import Json
+    from hopyard.codec.json_value import Json
 
 DEFAULT_METRIC = "metric"
 LONGEST_TEXT = 500

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hopyard.codec.records import encode_file
 from hopyard.protocol.cluster_map import Members
 from hopyard.protocol.node_status import Sign
 from hopyard.protocol.plan import Plan
@@ -20,7 +21,6 @@ from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.listener import TrialEar
 from hopyard.search.trial.order import Ending, TrialOrder
 from hopyard.tracking import NodeState, TrialRecord, TrialState, run_paths
-from hopyard.tracking.codec import encode_file
 from hopyard.worker.checkpoints import Checkpoints
 from hopyard.worker.recorder import Keeper
 from hopyard.worker.task import NodePlace, NodeTask

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopyard.codec.records import encode_line
 from hopyard.errors import DriverOutOfReach
 from hopyard.protocol.node_status import Sign
 from hopyard.scratch import scratch_folder
@@ -25,7 +26,6 @@ from hopyard.search.trial.run import TrialRun
 from hopyard.store import Project
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tracking import RunId, TrialRecord
-from hopyard.tracking.codec import encode_line
 from hopyard.worker.gpus.request import DeviceRequest, claim
 from hopyard.worker.lease import OUT_OF_REACH, Lease, Link
 from hopyard.worker.periodic import Chore, Housekeeper

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow
 
+from hopyard.codec.records import decode, encode_line
 from hopyard.errors import DriverOutOfReach, InvalidMessage, UnknownMethod
 from hopyard.protocol.outcome import Outcome
 from hopyard.tracking import NodeOutcome
-from hopyard.tracking.codec import decode, encode_line
 from hopyard.wire import WireClient
 from hopyard.worker.lease import OUT_OF_REACH, RETRY_SECONDS
 

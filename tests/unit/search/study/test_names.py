@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from hopyard.codec.records import encode_file
 from hopyard.errors import AmbiguousRun, InvalidSearch, StudyBusy, StudyExists, StudyNotFound
 from hopyard.search.study.names import START_SECONDS, StudyName, fresh_name
 from hopyard.store import Project
 from hopyard.tracking import Direction, RunId, RunWriter, StudyRecord, run_paths
-from hopyard.tracking.codec import encode_file
 from hopyard.tracking.driver_process import DriverProcess
 
 pytestmark = pytest.mark.unit

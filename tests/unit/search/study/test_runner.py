@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from optuna.pruners import NopPruner
 
+from hopyard.codec.records import encode_file, encode_line
 from hopyard.errors import StudyBusy, StudyFailed
 from hopyard.search.options import SearchSpec
 from hopyard.search.samplers.fixed_rows import RowsSampler
@@ -35,7 +36,6 @@ from hopyard.tracking import (
     run_paths,
     study_record,
 )
-from hopyard.tracking.codec import encode_file, encode_line
 from hopyard.worker.gpus.request import DeviceRequest
 
 pytestmark = pytest.mark.unit

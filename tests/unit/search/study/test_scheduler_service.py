@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from hopyard.codec.records import encode_line
 from hopyard.errors import UnknownMethod
 from hopyard.search.study.scheduler import DONE, Desk, Rules
 from hopyard.search.study.scheduler_service import LEAVE, LONGEST_AWAY_SECONDS, NEXT, REPORT, DeskService
 from hopyard.search.trial.assignment import Assignment
 from hopyard.tracking import TrialRecord, TrialState
-from hopyard.tracking.codec import encode_line
 from hopyard.worker.lease import HEARTBEAT
 
 pytestmark = pytest.mark.unit

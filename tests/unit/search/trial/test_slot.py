@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hopyard.codec.records import decode
 from hopyard.errors import DriverOutOfReach, PeerGone
 from hopyard.run.context import NodeContext
 from hopyard.search.study.scheduler import Desk, Rules
@@ -19,7 +20,6 @@ from hopyard.search.trial.slot import Slot, SlotOrders
 from hopyard.store import Project
 from hopyard.testing.processes import descendants
 from hopyard.tracking import RunId, TrialRecord, TrialState
-from hopyard.tracking.codec import decode
 
 pytestmark = pytest.mark.unit
 

@@ -1,0 +1,1 @@
+"""`hopyard demo`: a real training, small enough for a first look."""

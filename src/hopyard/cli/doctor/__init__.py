@@ -1,0 +1,1 @@
+"""`hopyard doctor`: what of this machine is ready for Hopyard."""

@@ -1,0 +1,1 @@
+"""`hopyard search`: a function and a space from files."""

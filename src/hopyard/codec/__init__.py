@@ -1,0 +1,1 @@
+"""Values as JSON, for files and for messages."""

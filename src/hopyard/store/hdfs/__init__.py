@@ -1,0 +1,1 @@
+"""HDFS, over its own protocol and over HTTP."""

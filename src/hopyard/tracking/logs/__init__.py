@@ -1,0 +1,1 @@
+"""Logs of nodes: written in segments, read as one text."""
