@@ -184,7 +184,7 @@ def _growth(first: Mapping[str, Sequence[float]]) -> str:
 
 def _table(results: Sequence[Result], growth: str) -> Table:
     return Table(
-        title="Feeding",
+        title="FeedController",
         columns=(
             "side",
             "what",

@@ -21,7 +21,7 @@ from typing import Any
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import HopyardError
 from hopyard.protocol.plan import Plan
 from hopyard.wire import Endpoint, Json, WireClient, WireServer
@@ -55,7 +55,7 @@ class CountingService(CoordinatorService):
 
 def serve(nodes: int) -> None:
     """Plays the driver."""
-    rendezvous = Rendezvous(Plan.of(nodes), Patience(lease=LEASE_SECONDS), now=time.monotonic())
+    rendezvous = Rendezvous(Plan.of(nodes), Timeouts(lease=LEASE_SECONDS), now=time.monotonic())
     coordinator = Coordinator(rendezvous)
     service = CountingService(coordinator)
     with WireServer(service, address="127.0.0.1") as server:

@@ -16,7 +16,7 @@ import pytest
 from hopyard.errors import BadArguments, NoMoreEpochs, NothingFed, UnknownColumns
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
 from hopyard.frameworks.tensorflow_errors import hidden_error
 from hopyard.run.data_feed import DataFeed, ValidationFeed
@@ -39,7 +39,7 @@ def tf() -> ModuleType:
 def put(inbox: Inbox, batches: Sequence[pa.RecordBatch], epoch: int = 0) -> None:
     start = 0
     for batch in batches:
-        inbox.put(Piece(batch=batch, start=start, rows=batch.num_rows), Share(0, epoch, 0), attempt=1)
+        inbox.put(Piece(batch=batch, start=start, rows=batch.num_rows), PartitionKey(0, epoch, 0), attempt=1)
         start += batch.num_rows
 
 
@@ -185,7 +185,7 @@ def test_columns_without_tensors_are_named(tf):
 
 def test_the_rows_of_an_rdd_have_no_columns(tf):
     inbox = Inbox()
-    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), Share(0, 0, 0), attempt=1)
+    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), PartitionKey(0, 0, 0), attempt=1)
     with pytest.raises(BadArguments, match=r"feed a DataFrame, or use next_batch\(\)"):
         DataFeed(inbox).as_tf_dataset(2)
 
@@ -379,7 +379,7 @@ def test_validation_data_are_the_same_after_each_epoch(tf, tmp_path):
     keras = pytest.importorskip("keras")
     stored = StoredRows(tmp_path)
     stored.begin(1, share=1.0)
-    stored.put(Piece(batch=lines(70, 5), start=0, rows=70), Share(1, 0, 0), 1)
+    stored.put(Piece(batch=lines(70, 5), start=0, rows=70), PartitionKey(1, 0, 0), 1)
     stored.seal()
     stored.tell()
     validation = ValidationFeed(stored).as_tf_dataset(32, label="y")

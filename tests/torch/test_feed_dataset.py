@@ -15,13 +15,13 @@ import pytest
 
 from hopyard.errors import BadArguments, NullValues, RowsDiffer
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
 from hopyard.run.data_feed import DataFeed
 
 pytestmark = pytest.mark.torch
 
-SHARE = Share(0, 0, 0)
+SHARE = PartitionKey(0, 0, 0)
 SECONDS = 30
 
 

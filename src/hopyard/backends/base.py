@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hopyard.control.rendezvous import Patience
+from hopyard.control.rendezvous import Timeouts
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import Outcome
 from hopyard.worker.ports import ANY_PORT
@@ -26,7 +26,7 @@ class GroupOptions:
         ports: The ports that the driver may listen on for them.
     """
 
-    patience: Patience = field(default_factory=Patience)
+    patience: Timeouts = field(default_factory=Timeouts)
     on_lines: Callable[[int, tuple[str, ...]], None] | None = None
     on_driver: bool = False
     detach: bool = False

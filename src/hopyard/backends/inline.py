@@ -19,7 +19,7 @@ from typing import TextIO
 from hopyard.backends.base import GroupEnd, GroupOptions
 from hopyard.environment import environment
 from hopyard.protocol.channel import VARIABLE as CHANNEL
-from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.scratch import scratch_folder
@@ -28,7 +28,7 @@ from hopyard.worker.checkpoints import Checkpoints
 from hopyard.worker.child import LineSplitter
 from hopyard.worker.execution import Report, execute
 from hopyard.worker.ports import HeldPort, hold_port, let_go
-from hopyard.worker.recorder import Keeper
+from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.supervisor import LOOPBACK
 from hopyard.worker.task import NodePlace, NodeTask
 
@@ -43,7 +43,7 @@ class InlineBackend:
         """Runs all nodes to their end."""
         with ExitStack() as resources:
             ports = {task.node: resources.enter_context(hold_port(task.ports)) for task in tasks}
-            members = Members.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
+            members = ClusterMap.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
             return InlineGroup(tuple(run_inline(task, members, ports[task.node]) for task in tasks))
 
 
@@ -73,7 +73,7 @@ class InlineGroup:
         )
 
 
-def run_inline(task: NodeTask, members: Members, port: HeldPort) -> Outcome:
+def run_inline(task: NodeTask, members: ClusterMap, port: HeldPort) -> Outcome:
     """Runs one node in this process."""
     started = time.time()
     with scratch_folder("node") as scratch, given_away(port) as descriptor:
@@ -83,7 +83,7 @@ def run_inline(task: NodeTask, members: Members, port: HeldPort) -> Outcome:
         place.logdir.mkdir()
         if task.node.rank not in task.plan.leaders:
             place.stop_file.touch()  # those that the run waits for have had their turn
-        with Keeper(task, place.logdir, checkpoints) as keeper:
+        with NodeRecorder(task, place.logdir, checkpoints) as keeper:
             output = LineSplitter(keeper.line)
             with (
                 message_pipe(keeper) as channel,
@@ -142,7 +142,7 @@ def given_away(port: HeldPort) -> Iterator[int]:
 
 
 @contextmanager
-def message_pipe(keeper: Keeper) -> Iterator[str]:
+def message_pipe(keeper: NodeRecorder) -> Iterator[str]:
     """Gives the file descriptor, as text, of a channel whose messages reach the keeper."""
     read, write = os.pipe()
     reader = threading.Thread(target=_drain, args=(read, LineSplitter(keeper.message)), daemon=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from hopyard.backends.attachment import detaches
 from hopyard.backends.base import GroupEnd, GroupOptions
 from hopyard.backends.processes import supervise
-from hopyard.backends.spark_nodes import SparkJob
+from hopyard.backends.spark_nodes import SparkNodes
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService, driver_address
 from hopyard.control.rendezvous import Rendezvous
@@ -135,7 +135,7 @@ class SparkGroup:
         self._news = threading.Event()
         self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines, on_left=self._news.set)
         self._over_since: float | None = None
-        self._jobs: list[SparkJob] = []
+        self._jobs: list[SparkNodes] = []
         with ExitStack() as resources:
             driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
             address = options.address or driver_address(driver_host)
@@ -187,8 +187,8 @@ class SparkGroup:
         self._options = replace(self._options, detach=detach)
         self._jobs = [self._job(stage) for stage in self._shares.stages(self._context)]
 
-    def _job(self, stage: Stage) -> SparkJob:
-        return SparkJob(
+    def _job(self, stage: Stage) -> SparkNodes:
+        return SparkNodes(
             self._context,
             self._job_group,
             [replace(task, coordinator=self._server.endpoint) for task in stage.tasks],

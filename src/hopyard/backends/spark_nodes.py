@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import BackendFailed, SupervisorNotStarted
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Node
-from hopyard.spark.job import SparkAction, job_description, one_task_each, task_gpus
+from hopyard.spark.job import SparkJob, job_description, one_task_each, task_gpus
 from hopyard.wire import WireClient, routable_address
 from hopyard.worker.detach.report_lost import tell
 from hopyard.worker.detach.start import Orders, depart
@@ -67,7 +67,7 @@ def _let_go(task: NodeTask, address: str, seconds: float) -> None:
         tell(orders, reason, error.last_lines, seconds=CALL_SECONDS)
 
 
-class SparkJob:
+class SparkNodes:
     """The Spark job of nodes that get the same of an executor."""
 
     def __init__(
@@ -98,7 +98,7 @@ class SparkJob:
         self._barrier = barrier
         self._detach_seconds = detach_seconds
         description = job_description(tasks[0].run_id, _nodes(tasks))
-        self._action = SparkAction(context, self._rows, group=group, description=description, on_end=on_end)
+        self._action = SparkJob(context, self._rows, group=group, description=description, on_end=on_end)
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:

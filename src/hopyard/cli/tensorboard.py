@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tensorboard import TensorBoardServer
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 def tensorboard(
@@ -80,4 +80,4 @@ def wait_until_gone(server: TensorBoardServer) -> None:
     """Waits for the end of the server; Ctrl-C ends the waiting."""
     never = threading.Event()
     while server.is_running:
-        never.wait(LOOK_SECONDS)
+        never.wait(POLL_SECONDS)

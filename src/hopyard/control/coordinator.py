@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from hopyard.codec.records import decode
 from hopyard.control.rendezvous import Rendezvous, Reply
 from hopyard.errors import UnknownMethod
-from hopyard.protocol.node_status import NodeStatus, Sign
+from hopyard.protocol.node_status import Heartbeat, NodeStatus
 from hopyard.protocol.outcome import Outcome
 from hopyard.tracking import NodeOutcome
-from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
+from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_heartbeat
 
 if TYPE_CHECKING:
     from hopyard.wire import Json
@@ -64,7 +64,7 @@ class Coordinator:
             return _answer(reply)
         if method == ENDED:
             record = decode(NodeOutcome, str(message["record"]).encode(), f"the end of node {rank}")
-            sign = parse_sign(message)
+            sign = parse_heartbeat(message)
             with self._lock:
                 self._rendezvous.end(rank, record, sign, life=str(message["life"]), now=self._clock())
             self._show(rank, sign)
@@ -120,13 +120,13 @@ class Coordinator:
             return self._rendezvous.is_settled
 
     def _beat(self, rank: int, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        sign = parse_sign(message)
+        sign = parse_heartbeat(message)
         with self._lock:
             reply = self._rendezvous.beat(rank, sign, now=self._clock())
         self._show(rank, sign)
         return _answer(reply)
 
-    def _show(self, rank: int, sign: Sign) -> None:
+    def _show(self, rank: int, sign: Heartbeat) -> None:
         if sign.lines and self._on_lines is not None:
             self._on_lines(rank, sign.lines)
 

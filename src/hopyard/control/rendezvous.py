@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from hopyard.errors import HopyardError, NodesMissing, NoProgress
-from hopyard.protocol.cluster_map import Members
-from hopyard.protocol.node_status import NodeStatus, Phase, Sign
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.node_status import Heartbeat, NodeStatus, Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Node, Plan, Role
 from hopyard.tracking import NodeOutcome, NodeState
@@ -26,7 +26,7 @@ LOST = "its executor was lost (see Spark's log; often the memory limit)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """How long to wait for what; in seconds.
 
     Attributes:
@@ -54,7 +54,7 @@ class Reply:
     """
 
     again: float
-    members: Members | None = None
+    members: ClusterMap | None = None
     stop: str | None = None
     release: float | None = None
 
@@ -69,7 +69,7 @@ class _Member:
     address: str = ""
     host: str = ""
     heard: float = 0.0
-    sign: Sign = field(default_factory=Sign)
+    sign: Heartbeat = field(default_factory=Heartbeat)
     record: NodeOutcome | None = None
     outcome: Outcome | None = None  # of a node that brings it itself
     has_left: bool = False
@@ -90,7 +90,7 @@ class Rendezvous:
     that the run waits for have returned, the others are released. Messages may come twice or late.
     """
 
-    def __init__(self, plan: Plan, patience: Patience, *, now: float) -> None:
+    def __init__(self, plan: Plan, patience: Timeouts, *, now: float) -> None:
         self._patience = patience
         self._leaders = plan.leaders
         self._members = {node.rank: _Member(node=node) for node in plan.nodes}
@@ -100,7 +100,7 @@ class Rendezvous:
         self._began = now
         self._looked = now
         self._longest_look = min(LONGEST_LOOK_SECONDS, patience.lease / 2)
-        self._map: Members | None = None
+        self._map: ClusterMap | None = None
         self._stop: str | None = None
         self._suspected = False
         self._culprit: int | None = None
@@ -181,7 +181,7 @@ class Rendezvous:
         reply = self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
         return replace(reply, members=self._map)
 
-    def beat(self, rank: int, sign: Sign, *, now: float) -> Reply:
+    def beat(self, rank: int, sign: Heartbeat, *, now: float) -> Reply:
         """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
         member = self._member(rank)
         if member.is_here:
@@ -190,7 +190,7 @@ class Rendezvous:
             member.heard = now
         return self._reply(member, self._beat_seconds)
 
-    def end(self, rank: int, record: NodeOutcome, sign: Sign, *, life: str, now: float) -> None:
+    def end(self, rank: int, record: NodeOutcome, sign: Heartbeat, *, life: str, now: float) -> None:
         """Takes note that a node has ended, and of its last sign."""
         member = self._member(rank)
         if member.life and member.life != life:
@@ -301,7 +301,7 @@ class Rendezvous:
 
     def _close_map(self) -> None:
         if self._map is None and all(member.address for member in self._members.values()):
-            self._map = Members.of({member.node: member.address for member in self._members.values()})
+            self._map = ClusterMap.of({member.node: member.address for member in self._members.values()})
 
     def _reply(self, member: _Member, again: float) -> Reply:
         return Reply(again=again, stop=self._stop, release=self._release(member.node))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class ClusterMap:
     """The addresses of a run's nodes by role, each as ``host:port``, in the order of their task indices."""
 
     by_role: Mapping[str, tuple[str, ...]]

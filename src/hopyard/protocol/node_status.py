@@ -27,7 +27,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class Heartbeat:
     """What a node's supervisor tells of it.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 
 from hopyard.backends.base import Backend
 from hopyard.errors import AlreadyStarted, BadArguments, HopyardError, NotStarted, RunStopped, StillRunning
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.driver.record import FeedRecord
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
@@ -21,7 +21,7 @@ from hopyard.run.announcement import Announcement
 from hopyard.run.application import application_id
 from hopyard.run.backend_choice import resolve
 from hopyard.run.call import bind
-from hopyard.run.controller import Conductor, Score
+from hopyard.run.controller import RunController, RunPlan
 from hopyard.run.feedable import Feedable
 from hopyard.run.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.run.recorded_parameters import recorded_parameters
@@ -32,10 +32,10 @@ from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunId, RunState, RunWriter, run_paths
 from hopyard.view.view import View
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 READY_SECONDS = 0.05
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
@@ -90,7 +90,7 @@ class Cluster(Feedable):
         self._name = options.get("name") or call.call.name
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
-        self._conductor: Conductor | None = None
+        self._conductor: RunController | None = None
         self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
         # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
         self._is_over = threading.Event()
@@ -168,10 +168,10 @@ class Cluster(Feedable):
         assert self._started
         return self._conductor.status() if self._conductor is not None else ()
 
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStatus:
         """Returns the same, and which attempt these nodes belong to."""
         assert self._started
-        return self._conductor.standing() if self._conductor is not None else Standing()
+        return self._conductor.standing() if self._conductor is not None else GroupStatus()
 
     def ready(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
@@ -286,7 +286,7 @@ class Cluster(Feedable):
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
             resources.enter_context(run)
-            resources.enter_context(Housekeeper(Chore(run.heartbeat, run.record.heartbeat_seconds)))
+            resources.enter_context(PeriodicThread(Periodic(run.heartbeat, run.record.heartbeat_seconds)))
             companions = self._spec.companions
             if self._spec.tensorboard == "chief":
                 companions = (*companions, ChiefTensorBoard())
@@ -294,7 +294,7 @@ class Cluster(Feedable):
                 resources.enter_context(
                     LiveTensorBoard(self.logdir, Announcement(run), project=self._project)
                 )
-            score = Score(
+            score = RunPlan(
                 spec=self._spec,
                 backend=where,
                 project=self._project,
@@ -303,7 +303,7 @@ class Cluster(Feedable):
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
-            conductor = Conductor(
+            conductor = RunController(
                 score,
                 run,
                 announce=Announcement(run),
@@ -325,7 +325,7 @@ class Cluster(Feedable):
 
     def _join(self, timeout: float | None, began: float, attempt: int) -> None:
         deadline = float("inf") if timeout is None else began + timeout
-        while not self._is_over.wait(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+        while not self._is_over.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 assert timeout is not None
                 raise StillRunning(self.run_id, timeout)

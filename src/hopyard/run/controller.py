@@ -11,7 +11,7 @@ from typing import Any
 
 from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
 from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
-from hopyard.feed.driver.group_status import Standing, feed_token
+from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import failure
@@ -24,7 +24,7 @@ from hopyard.worker.rescue import rescue
 from hopyard.worker.task import Companion, NodeTask, driver_search_path
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 200
 MOST_PORT_RACES = 3
@@ -32,7 +32,7 @@ _PORT_LOST = re.compile(r"address already in use|could not start grpc server|EAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class RunPlan:
     """All that is needed to start the nodes of a run, as often as it takes."""
 
     spec: TrainSpec
@@ -68,7 +68,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class _Playing:
+class _Attempt:
     """The nodes that were started last: number and group in one, since other threads look at both; and those before."""
 
     attempt: int
@@ -76,12 +76,12 @@ class _Playing:
     before: tuple[NodeStatus, ...] = ()
 
 
-class Conductor:
+class RunController:
     """Carries one run from its start to its recorded end, in a thread of its own once `begin` has returned."""
 
     def __init__(
         self,
-        score: Score,
+        score: RunPlan,
         run: RunWriter,
         *,
         announce: Callable[[str], None],
@@ -112,7 +112,7 @@ class Conductor:
         )
         self._port_races = 0
         self._stop_reason: str | None = None
-        self._playing: _Playing | None = None
+        self._playing: _Attempt | None = None
         self._look = threading.Event()
 
     def begin(self) -> None:
@@ -172,17 +172,17 @@ class Conductor:
         """Returns how the nodes are doing, in rank order."""
         return self.standing().nodes
 
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStatus:
         """Returns how the nodes are doing, and which nodes these are."""
         playing = self._playing
         if playing is None:
-            return Standing()
-        return Standing(attempt=playing.attempt, nodes=playing.group.status(), before=playing.before)
+            return GroupStatus()
+        return GroupStatus(attempt=playing.attempt, nodes=playing.group.status(), before=playing.before)
 
-    def _start(self, attempt: int) -> _Playing:
+    def _start(self, attempt: int) -> _Attempt:
         tasks = self._score.tasks(self._run, attempt)
         before = self.status()
-        return _Playing(attempt, self._score.backend.start(tasks, self._options), before)
+        return _Attempt(attempt, self._score.backend.start(tasks, self._options), before)
 
     def _wait(self, group: Group) -> GroupEnd:
         while True:
@@ -190,7 +190,7 @@ class Conductor:
                 group.stop(self._stop_reason)
                 raise RunStopped(str(self._run.id), self._stop_reason)
             try:
-                end = group.wait(LOOK_SECONDS)
+                end = group.wait(POLL_SECONDS)
             except BackendFailed:
                 # on Ctrl-C Spark cancels all jobs, and only then raises what makes the driver stop the run
                 if self._look.wait(INTERRUPT_SECONDS):

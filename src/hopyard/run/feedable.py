@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import NotFed
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.state import ALONE, HAS_LEARNT_ALONE
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.view.view import View
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hopyard.feed.account import EpochAccount
     from hopyard.feed.driver.epochs import Keep
-    from hopyard.feed.driver.feeding import Feeding
+    from hopyard.feed.driver.feeding import FeedController
     from hopyard.feed.driver.record import FeedRecord
     from hopyard.feed.task.partition_sender import PartitionReport
 
@@ -37,7 +37,7 @@ class Feedable(ABC):
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._feeding: Feeding | None = None
+        self._feeding: FeedController | None = None
 
     def train(
         self,
@@ -131,10 +131,10 @@ class Feedable(ABC):
         ranks: Sequence[int],
         record: FeedRecord,
     ) -> None:
-        """Makes it possible to feed; for the start of the run. The arguments are those of `Feeding`, and its record."""
-        from hopyard.feed.driver.feeding import Feeding  # a run that is not fed needs none of it
+        """Makes it possible to feed; for the start of the run. The arguments are those of `FeedController`, and its record."""
+        from hopyard.feed.driver.feeding import FeedController  # a run that is not fed needs none of it
 
-        self._feeding = Feeding(
+        self._feeding = FeedController(
             self,
             secret=secret,
             ranks=ranks,
@@ -185,7 +185,7 @@ class Feedable(ABC):
         """Returns how the nodes are doing right now, in rank order."""
 
     @abstractmethod
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStatus:
         """Returns the same, and which attempt these nodes belong to."""
 
     @property
@@ -209,7 +209,7 @@ class Feedable(ABC):
         self._view.feed.account(account)
         keep(feed, account, reports)
 
-    def _fed(self, wanted: str) -> Feeding:
+    def _fed(self, wanted: str) -> FeedController:
         self.nodes()  # which is an error before the start
         if self._feeding is None:
             raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypedDict, cast
 
-from hopyard.control.rendezvous import Patience
+from hopyard.control.rendezvous import Timeouts
 from hopyard.errors import InvalidPlan
 from hopyard.protocol.plan import Node, Plan
 from hopyard.run.option_names import OptionNames
@@ -182,7 +182,7 @@ class TrainSpec:
     """
 
     plan: Plan
-    patience: Patience
+    patience: Timeouts
     trainer_devices: DeviceRequest
     ports: tuple[int, ...] = ANY_PORT
     max_restarts: int = 0
@@ -212,8 +212,8 @@ class TrainSpec:
             evaluator=options.get("evaluator", False),
             chief=options.get("chief", True),
         )
-        usual = Patience()
-        patience = Patience(
+        usual = Timeouts()
+        patience = Timeouts(
             start=_seconds(options, "start_timeout", usual.start, least=LEAST_SECONDS),
             lease=_seconds(options, "lease_seconds", usual.lease, least=LEAST_LEASE_SECONDS),
             progress=None

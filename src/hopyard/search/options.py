@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hopyard.errors import InvalidDevices, InvalidSearch
 from hopyard.run.shared_options import first_wrong
-from hopyard.search.study.scheduler import Rules
+from hopyard.search.study.scheduler import StudyRules
 from hopyard.search.trial.result import DEFAULT_METRIC
 from hopyard.tracking import Direction
 from hopyard.worker.gpus.request import DeviceRequest
@@ -83,7 +83,7 @@ class SearchSpec:
 
     objectives: tuple[str, ...]
     directions: tuple[Direction, ...]
-    rules: Rules
+    rules: StudyRules
     parallel: int | None = None
     trial_seconds: float | None = None
     isolate: bool = False
@@ -105,8 +105,8 @@ class SearchSpec:
         _check_seed(options.get("seed"))
         _switch(options, "tensorboard")
         objectives, directions = _objectives(options)
-        usual = Rules()
-        rules = Rules(
+        usual = StudyRules()
+        rules = StudyRules(
             trials=None if trials is None else _whole("trials", trials, least=1),
             seconds=_seconds(options, "timeout"),
             retries=_whole("retries", options.get("retries", usual.retries), least=0),

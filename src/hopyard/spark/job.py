@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hopyard.tracking import RunId
 
 
-class SparkAction:
+class SparkJob:
     """One Spark job under way.
 
     Attributes:

@@ -21,7 +21,7 @@ from hopyard.store.place import Place
 from hopyard.tensorboard.mirror import EventMirror
 from hopyard.tensorboard.owner import OwnerThread
 from hopyard.tensorboard.source import find_folder
-from hopyard.worker.periodic import Chore
+from hopyard.worker.periodic import Periodic
 from hopyard.worker.server_process import ServerProcess
 
 LOG = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ class _Tick:
     ) -> None:
         self._logdir = logdir
         self._process = process
-        self._chores = [] if mirror is None else [Chore(mirror.sync, refresh_seconds)]
+        self._chores = [] if mirror is None else [Periodic(mirror.sync, refresh_seconds)]
 
     def __call__(self) -> bool:
         if not self._process.is_running:

@@ -9,7 +9,7 @@ from hopyard.feed.state import FeedState
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.view.refresh import Watched
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 LEAST_SECONDS = 1.0
 QUIET_SECONDS = 3.0  # between two tasks of Spark, or while a batch is computed, there may be nothing to see
 
@@ -48,7 +48,7 @@ class Activity:
         return sum(state.received for state in states), is_busy
 
 
-class Companion:
+class BackgroundView:
     """A thread that asks again and again for a run to be shown or hidden, until the run has ended.
 
     Args:
@@ -85,7 +85,7 @@ class Companion:
 
     def _follow(self) -> None:
         try:
-            while not self._run.has_ended(LOOK_SECONDS):
+            while not self._run.has_ended(POLL_SECONDS):
                 self._ask(self._run, self.is_wanted)
             self._ask(self._run, self.is_wanted)
         except Exception as error:  # noqa: BLE001  the edge of a thread; the run goes on without being shown

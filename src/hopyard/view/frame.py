@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20  # of what is told of one by one
 
 
-class Picture(Protocol):
+class Frame(Protocol):
     """Something that goes on, at one moment; two pictures that look the same are equal."""
 
     @property
@@ -33,10 +33,10 @@ class Picture(Protocol):
         """Returns a line on how it is doing; nothing if there is nothing to say."""
 
 
-class Look(Protocol):
+class TakeFrame(Protocol):
     """Takes pictures."""
 
-    def __call__(self, *, is_over: bool) -> Picture:
+    def __call__(self, *, is_over: bool) -> Frame:
         """Returns how it is doing now, or how it has ended."""
 
 

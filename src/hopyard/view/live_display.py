@@ -15,12 +15,12 @@ from rich.text import Text
 
 from hopyard.view.console import SharedConsole
 from hopyard.view.place import is_terminal
-from hopyard.view.redirect import Detour
+from hopyard.view.redirect import StdoutRedirect
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from hopyard.view.frame import Picture
+    from hopyard.view.frame import Frame
 
 
 @cache
@@ -95,7 +95,7 @@ class TerminalScreen:
         self._display = display
         self.table: ConsoleRenderable | None = None
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Frame) -> None:
         """Draws the table anew."""
         self.table = picture.table()
         self._display.draw()
@@ -111,7 +111,7 @@ class LiveArea:
     def __init__(self, console: SharedConsole) -> None:
         self.console = console
         self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
-        self._detour = Detour(console)
+        self._detour = StdoutRedirect(console)
         with console:
             self._live.start()
 

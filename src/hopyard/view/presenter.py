@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from hopyard.view.frame import Look
-from hopyard.view.refresh import Watch
+from hopyard.view.frame import TakeFrame
+from hopyard.view.refresh import RefreshThread
 
 if TYPE_CHECKING:
     from hopyard.view.screens import Screen
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 
-class Presenter:
+class LiveView:
     """Opens and closes screens, one at a time, and stands in nobody's way: if one breaks, the log says so, once.
 
     Args:
@@ -26,10 +26,10 @@ class Presenter:
         self._what = what
         self._progress = progress
         self._last_screen: Screen | None = None
-        self._watch: Watch | None = None
+        self._watch: RefreshThread | None = None
         self._warned = False
 
-    def open(self, look: Look) -> None:
+    def open(self, look: TakeFrame) -> None:
         """Begins to show what a function sees, unless something is shown already, or nothing is to be."""
         if self._watch is not None or self._progress is False:
             return
@@ -42,7 +42,7 @@ class Presenter:
             return
         if screen is not None:
             self._last_screen = screen
-            self._watch = Watch(look, screen, self.warn)
+            self._watch = RefreshThread(look, screen, self.warn)
             self._watch.start()
 
     def close(self, *, is_over: bool) -> None:

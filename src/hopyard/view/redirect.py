@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STREAMS = ("stdout", "stderr")
 
 
-class Detour:
+class StdoutRedirect:
     """Has a console print what the program writes to its terminal, until it is ended.
 
     A table may be shown while the program goes on, and the program may put another stream in place meanwhile, with

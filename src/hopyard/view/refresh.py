@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from hopyard.protocol.node_status import NodeStatus
-from hopyard.view.frame import Look, Picture
+from hopyard.view.frame import Frame, TakeFrame
 
 if TYPE_CHECKING:
     from hopyard.view.screens import Screen
 
-LOOK_SECONDS = 0.5  # with 20 nodes a redraw takes about 10 ms of a core
+POLL_SECONDS = 0.5  # with 20 nodes a redraw takes about 10 ms of a core
 
 
 class Watched(Protocol):
@@ -29,14 +29,14 @@ class Watched(Protocol):
         """Tells whether it has ended, or ends within some seconds."""
 
 
-class Watch:
+class RefreshThread:
     """A thread that shows pictures on a screen until it is stopped, and closes the screen whatever happens.
 
     It is no daemon: if the program ends, or a second Ctrl-C comes while the first one is being dealt with, the thread
     still gives the terminal back.
     """
 
-    def __init__(self, look: Look, screen: Screen, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, look: TakeFrame, screen: Screen, on_failure: Callable[[Exception], None]) -> None:
         """Prepares a watch.
 
         Args:
@@ -47,7 +47,7 @@ class Watch:
         self._look = look
         self._screen = screen
         self._on_failure = on_failure
-        self._shown: Picture | None = None
+        self._shown: Frame | None = None
         self._is_open = True
         self._is_over = False
         self._stopped = threading.Event()
@@ -69,7 +69,7 @@ class Watch:
 
     def _loop(self) -> None:
         self._show()
-        while self._is_open and not self._stopped.wait(LOOK_SECONDS) and threading.main_thread().is_alive():
+        while self._is_open and not self._stopped.wait(POLL_SECONDS) and threading.main_thread().is_alive():
             self._show()
         if self._is_open:
             self._show(is_over=self._is_over)

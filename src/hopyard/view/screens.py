@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.file_proxy import FileProxy
 from rich.text import Text
 
-from hopyard.view.frame import Picture, clock
+from hopyard.view.frame import Frame, clock
 from hopyard.view.live_display import process_display
 from hopyard.view.place import is_terminal, notebook_display
 
@@ -20,7 +20,7 @@ SUMMARY_SECONDS = 10
 class Screen(Protocol):
     """A place where pictures are shown, each in place of the one before."""
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Frame) -> None:
         """Shows a picture."""
 
     def close(self, *, keep: bool) -> None:
@@ -63,7 +63,7 @@ class NotebookScreen:
         self._display = display
         self._handle: Any = None
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Frame) -> None:
         """Updates the table."""
         if self._handle is None:
             self._handle = self._display(picture.table(), display_id=True)
@@ -80,10 +80,10 @@ class LineScreen:
     """Lines on standard error: one for whatever is new, and now and then one on how it is going."""
 
     def __init__(self) -> None:
-        self._earlier: Picture | None = None
+        self._earlier: Frame | None = None
         self._summary_due = SUMMARY_SECONDS
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Frame) -> None:
         """Writes what is new."""
         lines = [*picture.news(self._earlier)]
         self._earlier = picture

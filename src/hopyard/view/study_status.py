@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from hopyard.tracking import TrialState
 
 if TYPE_CHECKING:
-    from hopyard.search.study.scheduler import Desk
-    from hopyard.search.study.trials import Ledger
+    from hopyard.search.study.scheduler import TrialScheduler
+    from hopyard.search.study.trials import StudyTrials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,8 @@ class StudyStatus:
         cls,
         title: str,
         objective: str,
-        desk: Desk,
-        ledger: Ledger,
+        desk: TrialScheduler,
+        ledger: StudyTrials,
         *,
         total: int | None,
         seconds: float,

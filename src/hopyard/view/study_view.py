@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from hopyard.tracking import TrialRecord
-from hopyard.view.presenter import Presenter
+from hopyard.view.presenter import LiveView
 from hopyard.view.study_snapshot import StudySnapshot
 from hopyard.view.study_status import StudyStatus
 
@@ -21,7 +21,7 @@ class StudyView:
     """
 
     def __init__(self, *, progress: bool | None, go_on: str = "") -> None:
-        self._presenter = Presenter("study", progress=progress)
+        self._presenter = LiveView("study", progress=progress)
         self._go_on = go_on
 
     @contextmanager

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 
 from hopyard.protocol.plan import Plan
-from hopyard.view.background import Activity, Companion
+from hopyard.view.background import Activity, BackgroundView
 from hopyard.view.feed_meter import FeedMeter
 from hopyard.view.node_output import Batch, OutputQueue
 from hopyard.view.place import is_typed_at
-from hopyard.view.presenter import Presenter
+from hopyard.view.presenter import LiveView
 from hopyard.view.refresh import Watched
 from hopyard.view.run_snapshot import Snapshot
 
@@ -52,8 +52,8 @@ class View:
         self._clock = clock
         self._began = clock()
         self._gate = threading.Lock()  # held by whoever opens or closes the screen
-        self._presenter = Presenter("run", progress=progress)
-        self._companion: Companion | None = None
+        self._presenter = LiveView("run", progress=progress)
+        self._companion: BackgroundView | None = None
         self._waiting = 0
         self._is_accompanied = False
         self._output = OutputQueue(self._write, self._presenter.warn)
@@ -104,7 +104,7 @@ class View:
             return
         with self._gate:
             if self._companion is None:
-                self._companion = Companion(
+                self._companion = BackgroundView(
                     run, Activity(run.nodes, self._clock), self._accompany, self._presenter.warn
                 )
                 self._companion.start()

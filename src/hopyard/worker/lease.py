@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from hopyard.codec.records import encode_line
 from hopyard.errors import DriverOutOfReach, NotAuthenticated, PeerGone, WireTimeout
-from hopyard.protocol.cluster_map import Members
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.tracking import NodeOutcome
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Holder(Protocol):
     def release(self, grace_seconds: float) -> None:
         """Lets the node end by itself within some seconds, and ends it then: the run is done."""
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         """Returns what there is to tell."""
 
 
@@ -95,7 +95,7 @@ class Lease:
         longest = min(ORPHAN_SECONDS, self._seconds) if self._is_orphan() else self._seconds
         return self._clock() - self._heard <= longest
 
-    def join(self, address: str, host: str) -> Members | None:
+    def join(self, address: str, host: str) -> ClusterMap | None:
         """Registers the node and waits for all others; returns the cluster map, or None if told to stop.
 
         Raises:
@@ -106,7 +106,7 @@ class Lease:
         while not self._heed(answer):
             if answer["members"] is not None:
                 self._heard = self._clock()
-                return Members.from_json(_object(answer["members"]))
+                return ClusterMap.from_json(_object(answer["members"]))
             if self._over.wait(_seconds(answer["again"])):
                 return None
             answer = self._ask(REGISTER, message) or answer
@@ -116,7 +116,7 @@ class Lease:
         """Tells the driver how the node ended."""
         told = encode_line(_bounded(record)).decode()
         try:
-            last = _sign_message(self._holder.sign())
+            last = _heartbeat_message(self._holder.sign())
             self._link.call(ENDED, {"rank": self._rank, "life": self._life, "record": told, **last})
         except OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
@@ -159,7 +159,7 @@ class Lease:
     def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
-            beat = {"rank": self._rank, "life": self._life, **_sign_message(self._holder.sign())}
+            beat = {"rank": self._rank, "life": self._life, **_heartbeat_message(self._holder.sign())}
             answer = self._ask(HEARTBEAT, beat)
             if answer is None:
                 wait = self._retry_seconds
@@ -192,10 +192,10 @@ class Lease:
         return False
 
 
-def parse_sign(message: Mapping[str, Json]) -> Sign:
+def parse_heartbeat(message: Mapping[str, Json]) -> Heartbeat:
     """Returns the sign that a heartbeat carries."""
     step = message["step"]
-    return Sign(
+    return Heartbeat(
         step=step if isinstance(step, int) else None,
         metrics={name: _seconds(value) for name, value in _object(message["metrics"]).items()},
         idle_seconds=_seconds(message["idle_seconds"]),
@@ -211,7 +211,7 @@ def _bounded(record: NodeOutcome) -> NodeOutcome:
     return replace(record, message=message, traceback=trace)
 
 
-def _sign_message(sign: Sign) -> dict[str, Any]:
+def _heartbeat_message(sign: Heartbeat) -> dict[str, Any]:
     return {**asdict(sign), "lines": list(sign.lines)}
 
 

@@ -11,7 +11,7 @@ from typing import Self
 LOG = logging.getLogger(__name__)
 
 
-class Chore:
+class Periodic:
     """Something to do now and then, and to go on doing when it failed once.
 
     A chore that takes long is done less often, so that it never takes more than about a fifth of the
@@ -41,10 +41,10 @@ class Chore:
         self.due = ended + max(self.seconds, 4 * (ended - began))
 
 
-class Housekeeper:
+class PeriodicThread:
     """Does chores in a thread while its context is open."""
 
-    def __init__(self, *chores: Chore) -> None:
+    def __init__(self, *chores: Periodic) -> None:
         self.chores = chores
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="hopyard-housekeeper", daemon=True)

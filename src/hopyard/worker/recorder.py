@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 from hopyard.errors import BadMessage
 from hopyard.protocol.channel import Note, Reading, parse
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.store import FolderSync, SyncReport
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, run_paths
 from hopyard.worker.checkpoints import Checkpoints
 from hopyard.worker.left_files import WorkingFolder, gather
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.rescue import rescue
 from hopyard.worker.tail import Tail
 from hopyard.worker.task import NodeTask
@@ -29,7 +29,7 @@ MOST_METRICS = 100
 LONGEST_NAME = 200
 
 
-class Keeper:
+class NodeRecorder:
     """Takes lines and messages of a running node; open as a context while the node runs.
 
     Attributes:
@@ -62,11 +62,11 @@ class Keeper:
         self._is_trial = task.trial >= 0
         self._working_folder = WorkingFolder.here()
         self.chores = (
-            Chore(self._writer.poll, FLUSH_SECONDS),
-            Chore(self._sync.sync, task.sync_seconds),
-            Chore(checkpoints.sync, task.sync_seconds),
+            Periodic(self._writer.poll, FLUSH_SECONDS),
+            Periodic(self._sync.sync, task.sync_seconds),
+            Periodic(checkpoints.sync, task.sync_seconds),
         )
-        self._housekeeper = Housekeeper(*self.chores)
+        self._housekeeper = PeriodicThread(*self.chores)
 
     def __enter__(self) -> Self:
         self._housekeeper.__enter__()
@@ -119,9 +119,9 @@ class Keeper:
         """Takes something that the driver is to know, such as the address of a server beside the node."""
         self._notes[name] = address
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         """Returns what there is to tell the driver; lines are told once."""
-        return Sign(
+        return Heartbeat(
             step=self._step,
             metrics=self._latest,
             idle_seconds=self._clock() - self._active,

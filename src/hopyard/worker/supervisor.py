@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.outcome import Outcome
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
@@ -28,11 +28,11 @@ from hopyard.worker.execution import Report
 from hopyard.worker.gpus.request import claim
 from hopyard.worker.lease import Lease, Link
 from hopyard.worker.ports import HeldPort, hold_port
-from hopyard.worker.recorder import Keeper
+from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask, child_environment
 
 if TYPE_CHECKING:
-    from hopyard.worker.detach.delivery import Courier
+    from hopyard.worker.detach.delivery import OutcomeSender
 
 LOOPBACK = "127.0.0.1"
 
@@ -58,7 +58,7 @@ class Supervisor:
         address: str = LOOPBACK,
         gpus: Sequence[str] | None = None,
         life: str = "",
-        courier: Courier | None = None,
+        courier: OutcomeSender | None = None,
         is_orphan: Callable[[], bool] = lambda: False,
     ) -> None:
         self.task = task
@@ -75,7 +75,7 @@ class Supervisor:
         )
         self._lock = threading.Lock()
         self._child: Child | None = None
-        self._keeper: Keeper | None = None
+        self._keeper: NodeRecorder | None = None
         self._place: NodePlace | None = None
         self._stop_reason: str | None = None
         self._timer: threading.Timer | None = None
@@ -133,9 +133,9 @@ class Supervisor:
             self._timer.daemon = True
             self._timer.start()
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         """Returns what the driver is told with each renewal of the lease."""
-        return Sign() if self._keeper is None else self._keeper.sign()
+        return Heartbeat() if self._keeper is None else self._keeper.sign()
 
     def _run(self, started: float) -> Outcome:
         # When a run begins, its store is there, or it is the wrong one. Later it may be out for a while.
@@ -169,12 +169,12 @@ class Supervisor:
         self._lease.leave()
         return outcome
 
-    def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> Keeper:
+    def _prepare(self, place: NodePlace, checkpoints: Checkpoints, resources: ExitStack) -> NodeRecorder:
         """Makes all ready that the node's process needs, and starts what runs beside it."""
         place.logdir.mkdir()
         place.temporary.mkdir()
         (place.scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
-        keeper = Keeper(self.task, place.logdir, checkpoints)
+        keeper = NodeRecorder(self.task, place.logdir, checkpoints)
         for companion in self.task.companions if self.task.node.rank == 0 else ():
             resources.enter_context(companion(place.logdir, keeper.announce))
         if self.task.attempt:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_info import NodeInfo
 from hopyard.protocol.plan import Node, Plan
 from hopyard.store import Project
@@ -137,7 +137,7 @@ class NodePlace:
 
     scratch: Path
     checkpoints: Path
-    members: Members
+    members: ClusterMap
     port: int = -1
 
     @property

@@ -7,13 +7,13 @@ import pytest
 
 from hopyard.codec.records import encode_line
 from hopyard.control.coordinator import Coordinator, Listener
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import CorruptRecord, UnknownMethod
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import Json
-from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_sign
+from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_heartbeat
 
 pytestmark = pytest.mark.unit
 
@@ -34,7 +34,7 @@ def coordinator(
     nodes: int = 1, *, on_lines: Listener | None = None, clock: Clock | None = None
 ) -> Coordinator:
     return Coordinator(
-        Rendezvous(Plan.of(nodes), Patience(lease=3.0), now=0.0), on_lines=on_lines, clock=clock or Clock()
+        Rendezvous(Plan.of(nodes), Timeouts(lease=3.0), now=0.0), on_lines=on_lines, clock=clock or Clock()
     )
 
 
@@ -86,7 +86,7 @@ def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
 
 def test_it_is_told_when_a_node_has_left() -> None:
     left: list[bool] = []
-    run = Coordinator(Rendezvous(Plan.of(1), Patience(), now=0.0), on_left=lambda: left.append(True))
+    run = Coordinator(Rendezvous(Plan.of(1), Timeouts(), now=0.0), on_left=lambda: left.append(True))
     run.call(REGISTER, registration())
     run.call(ENDED, ended())
     assert left == []
@@ -120,7 +120,7 @@ def test_an_end_that_can_not_be_read_leaves_the_node_running() -> None:
 )
 def test_a_sign_that_is_none_is_refused(wrong: Mapping[str, Json]) -> None:
     with pytest.raises(TypeError, match="is no "):
-        parse_sign({**SIGN, **wrong})
+        parse_heartbeat({**SIGN, **wrong})
 
 
 def test_output_is_shown_as_it_comes_with_beats_and_with_the_end() -> None:

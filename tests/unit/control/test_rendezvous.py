@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from hopyard.control.rendezvous import LOST, Patience, Rendezvous, Reply
+from hopyard.control.rendezvous import LOST, Rendezvous, Reply, Timeouts
 from hopyard.errors import NodesMissing, NoProgress
-from hopyard.protocol.node_status import Phase, Sign
+from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 
 pytestmark = pytest.mark.unit
 
-PATIENCE = Patience(start=60.0, lease=10.0, grace=7.0)
+PATIENCE = Timeouts(start=60.0, lease=10.0, grace=7.0)
 
 
 def record(rank: int, state: NodeState = NodeState.FINISHED) -> NodeOutcome:
@@ -21,7 +21,7 @@ def record(rank: int, state: NodeState = NodeState.FINISHED) -> NodeOutcome:
 class Group:
     """A rendezvous, the hands of a clock, and shorter words for what its nodes do."""
 
-    def __init__(self, plan: Plan, patience: Patience = PATIENCE, *, together: bool = True) -> None:
+    def __init__(self, plan: Plan, patience: Timeouts = PATIENCE, *, together: bool = True) -> None:
         self.now = 0.0
         self.plan = plan
         self.rendezvous = Rendezvous(plan, patience, now=self.now)
@@ -35,10 +35,10 @@ class Group:
         return self.rendezvous.register(rank, life=life, address=address, host=f"host{rank}", now=self.now)
 
     def beat(self, rank: int, **sign: object) -> Reply:
-        return self.rendezvous.beat(rank, Sign(**sign), now=self.now)  # type: ignore[arg-type]
+        return self.rendezvous.beat(rank, Heartbeat(**sign), now=self.now)  # type: ignore[arg-type]
 
     def end(self, rank: int, state: NodeState = NodeState.FINISHED, life: str = "first") -> None:
-        self.rendezvous.end(rank, record(rank, state), Sign(), life=life, now=self.now)
+        self.rendezvous.end(rank, record(rank, state), Heartbeat(), life=life, now=self.now)
 
     def pass_time(self, seconds: float, *, beating: tuple[int, ...] = ()) -> None:
         """Lets time pass as it does in a driver that looks at the clock every second."""
@@ -54,7 +54,7 @@ class Group:
 
 
 def trio(**patience: float) -> Group:
-    return Group(Plan.of(3), Patience(**{"start": 60.0, "lease": 10.0, **patience}))
+    return Group(Plan.of(3), Timeouts(**{"start": 60.0, "lease": 10.0, **patience}))
 
 
 # --- arrival ---------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ def test_a_late_or_repeated_end_changes_no_record() -> None:
 
 def test_a_beat_that_comes_after_the_end_changes_nothing() -> None:
     group = trio()
-    group.rendezvous.end(1, record(1), Sign(step=9), life="first", now=0.0)
+    group.rendezvous.end(1, record(1), Heartbeat(step=9), life="first", now=0.0)
     group.beat(1, step=8)
     assert (group.rendezvous.present, group.phase(1)) == (2, Phase.FINISHED)
     assert group.rendezvous.status(0.0)[1].step == 9
@@ -405,7 +405,7 @@ def test_a_beat_that_comes_after_the_end_changes_nothing() -> None:
 
 
 def test_a_run_ends_when_all_who_train_have_been_silent_for_too_long() -> None:
-    group = Group(Plan.of(2), Patience(progress=100.0))
+    group = Group(Plan.of(2), Timeouts(progress=100.0))
     group.beat(0, idle_seconds=101.0)
     group.beat(1, idle_seconds=99.0)
     group.rendezvous.tick(0.0)
@@ -419,7 +419,7 @@ def test_a_run_ends_when_all_who_train_have_been_silent_for_too_long() -> None:
 
 
 def test_a_busy_evaluator_is_no_progress_of_the_training() -> None:
-    group = Group(Plan.of(2, evaluator=True), Patience(progress=100.0))
+    group = Group(Plan.of(2, evaluator=True), Timeouts(progress=100.0))
     group.beat(0, idle_seconds=101.0)
     group.beat(1, idle_seconds=0.0)
     group.rendezvous.tick(0.0)
@@ -427,7 +427,7 @@ def test_a_busy_evaluator_is_no_progress_of_the_training() -> None:
 
 
 def test_nodes_that_have_ended_or_not_begun_are_not_asked_for_progress() -> None:
-    group = Group(Plan.of(2, evaluator=True), Patience(start=1e9, lease=1e9, progress=3.0), together=False)
+    group = Group(Plan.of(2, evaluator=True), Timeouts(start=1e9, lease=1e9, progress=3.0), together=False)
     group.register(0)
     group.pass_time(10)
     group.register(1)

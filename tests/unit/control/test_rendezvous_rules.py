@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hopyard.control.rendezvous import Patience, Rendezvous, Reply
-from hopyard.protocol.cluster_map import Members
-from hopyard.protocol.node_status import Phase, Sign
+from hopyard.control.rendezvous import Rendezvous, Reply, Timeouts
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 
@@ -43,8 +43,8 @@ class Rules(RuleBasedStateMachine):
         self.plan = plan
         self.now = 0.0
         self.stopped = False
-        self.rendezvous = Rendezvous(plan, Patience(start=20, lease=8, progress=12, grace=5), now=self.now)
-        self.map: Members | None = None
+        self.rendezvous = Rendezvous(plan, Timeouts(start=20, lease=8, progress=12, grace=5), now=self.now)
+        self.map: ClusterMap | None = None
         self.lives: dict[int, str] = {}
         self.records: dict[int, NodeOutcome] = {}
         self.phases = [Phase.AWAITED] * plan.size
@@ -63,13 +63,13 @@ class Rules(RuleBasedStateMachine):
 
     @rule(rank=RANKS, idle=st.floats(0, 20))
     def beat(self, rank: int, idle: float) -> None:
-        self.check(self.rendezvous.beat(rank % self.plan.size, Sign(idle_seconds=idle), now=self.now))
+        self.check(self.rendezvous.beat(rank % self.plan.size, Heartbeat(idle_seconds=idle), now=self.now))
 
     @rule(rank=RANKS, state=st.sampled_from(NodeState), life=LIVES)
     def end(self, rank: int, state: NodeState, life: str) -> None:
         rank %= self.plan.size
         record = NodeOutcome(rank=rank, role="r", host="h", state=state, started=0.0, ended=self.now)
-        self.rendezvous.end(rank, record, Sign(), life=life, now=self.now)
+        self.rendezvous.end(rank, record, Heartbeat(), life=life, now=self.now)
         self.lives.setdefault(rank, life)
 
     @rule(rank=RANKS, life=LIVES)

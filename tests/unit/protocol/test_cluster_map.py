@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.plan import Plan
 
 pytestmark = pytest.mark.unit
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.unit
 PLAN = Plan.of(5, ps=1, evaluator=True)
 
 
-def members() -> Members:
+def members() -> ClusterMap:
     nodes = reversed(PLAN.nodes)  # in whatever order they arrived
-    return Members.of({node: f"10.0.0.{node.rank}:{8000 + node.rank}" for node in nodes})
+    return ClusterMap.of({node: f"10.0.0.{node.rank}:{8000 + node.rank}" for node in nodes})
 
 
 def test_addresses_stand_by_role_in_the_order_of_task_indices() -> None:
@@ -27,7 +27,7 @@ def test_addresses_stand_by_role_in_the_order_of_task_indices() -> None:
 
 
 def test_a_map_travels_as_json() -> None:
-    assert Members.from_json(json.loads(json.dumps(members().to_json()))) == members()
+    assert ClusterMap.from_json(json.loads(json.dumps(members().to_json()))) == members()
 
 
 @pytest.mark.parametrize(("rank", "kind", "index"), [(0, "chief", 0), (2, "worker", 1), (3, "ps", 0)])

@@ -13,7 +13,7 @@ import pytest
 from hopyard import NodeContext, Project, RunResult
 from hopyard.errors import BadReport, InvalidName, NotInsideRun
 from hopyard.protocol.channel import VARIABLE, Reading, parse
-from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import RunId, RunState
 from hopyard.worker.ports import hold_port
@@ -22,7 +22,7 @@ from hopyard.worker.task import NodePlace, NodeTask
 pytestmark = pytest.mark.unit
 
 PLAN = Plan.of(5, ps=1, evaluator=True)
-MEMBERS = Members.of({node: f"10.0.0.{node.rank}:80" for node in PLAN.nodes})
+MEMBERS = ClusterMap.of({node: f"10.0.0.{node.rank}:80" for node in PLAN.nodes})
 
 
 def context(folder: Path, rank: int = 0, *, port: int = -1) -> NodeContext:

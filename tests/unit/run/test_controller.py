@@ -24,7 +24,7 @@ from hopyard.errors import (
 )
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.outcome import Outcome
-from hopyard.run.controller import MOST_PORT_RACES, Conductor, Score
+from hopyard.run.controller import MOST_PORT_RACES, RunController, RunPlan
 from hopyard.run.options import TrainSpec
 from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState, RunWriter
 from hopyard.worker.task import NodeTask
@@ -115,9 +115,9 @@ class Run:
         self.writer = RunWriter.begin(
             Project.open(), app_id="app", kind="launcher", name="r", nodes=nodes, backend=backend.name
         )
-        score = Score(spec=spec, backend=backend, project=Project.open(), payload=b"")
+        score = RunPlan(spec=spec, backend=backend, project=Project.open(), payload=b"")
         self.announced: list[str] = []
-        self.conductor = Conductor(score, self.writer, announce=self.announce)
+        self.conductor = RunController(score, self.writer, announce=self.announce)
 
     def announce(self, url: str) -> None:
         if url == "broken":

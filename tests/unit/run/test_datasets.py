@@ -11,7 +11,7 @@ import pytest
 from hopyard.errors import BadArguments, NoMoreEpochs, NotFed
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
 from hopyard.run.data_feed import DataFeed, ValidationFeed
 
@@ -27,7 +27,7 @@ def frame(rows: range, name: str = "x") -> pa.RecordBatch:
 def put_epoch(inbox: Inbox, epoch: int, rows: range, epochs: int = 3) -> None:
     inbox.begin(0, epoch, epochs - epoch)
     if rows:
-        inbox.put(Piece(batch=frame(rows), start=0, rows=len(rows)), Share(0, epoch, 0), 1)
+        inbox.put(Piece(batch=frame(rows), start=0, rows=len(rows)), PartitionKey(0, epoch, 0), 1)
     inbox.end_epoch(0, epoch)
 
 
@@ -136,11 +136,11 @@ def test_nodes_that_start_again_know_which_epoch_comes_first() -> None:
 def test_rows_of_a_stream_and_of_what_follows_it_are_not_one_epoch() -> None:
     inbox = Inbox()
     inbox.begin(0, 0, 0)
-    inbox.put(Piece(batch=frame(range(2)), start=0, rows=2), Share(0, 0, 0), 1)
+    inbox.put(Piece(batch=frame(range(2)), start=0, rows=2), PartitionKey(0, 0, 0), 1)
     inbox.begin(0, 1, 0)
-    inbox.put(Piece(batch=frame(range(2, 4)), start=0, rows=2), Share(0, 1, 0), 1)
+    inbox.put(Piece(batch=frame(range(2, 4)), start=0, rows=2), PartitionKey(0, 1, 0), 1)
     inbox.begin(1, 0, 1)
-    inbox.put(Piece(batch=frame(range(9, 10)), start=0, rows=1), Share(1, 0, 0), 1)
+    inbox.put(Piece(batch=frame(range(9, 10)), start=0, rows=1), PartitionKey(1, 0, 0), 1)
     inbox.end_epoch(1, 0)
     inbox.end()
     assert [numbers(epoch.as_numpy(8)) for epoch in DataFeed(inbox).epochs()] == [[[0, 1, 2, 3]], [[9]]]
@@ -148,7 +148,7 @@ def test_rows_of_a_stream_and_of_what_follows_it_are_not_one_epoch() -> None:
 
 def test_objects_have_no_columns() -> None:
     inbox = Inbox()
-    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), Share(0, 0, 0), 1)
+    inbox.put(Piece(batch=pack([1, 2]), start=0, rows=2), PartitionKey(0, 0, 0), 1)
     with pytest.raises(BadArguments, match="feed a DataFrame"):
         next(iter(DataFeed(inbox).as_numpy(2)))
 
@@ -194,7 +194,7 @@ def test_a_function_that_ends_its_feed_leaves_nothing() -> None:
 def test_within_an_epoch_it_is_known_when_the_next_row_or_the_end_comes() -> None:
     inbox = Inbox()
     inbox.begin(0, 0, 1)
-    inbox.put(Piece(batch=frame(range(4)), start=0, rows=4), Share(0, 0, 0), 1)
+    inbox.put(Piece(batch=frame(range(4)), start=0, rows=4), PartitionKey(0, 0, 0), 1)
     DataFeed(inbox).next_batch(4)
     found: list[object] = []
     asking = threading.Thread(target=lambda: found.append(inbox.unread()))
@@ -234,7 +234,7 @@ def stored(tmp_path: Path) -> StoredRows:
     rows = StoredRows(tmp_path)
     rows.begin(7, share=1.0)
     for number, some in enumerate((range(4), range(4, 7))):
-        rows.put(Piece(batch=frame(some), start=0, rows=len(some)), Share(7, 0, number), 1)
+        rows.put(Piece(batch=frame(some), start=0, rows=len(some)), PartitionKey(7, 0, number), 1)
     assert rows.seal() == (7, True)
     rows.tell()
     return rows
@@ -251,7 +251,7 @@ def test_rows_to_validate_with_come_from_the_first_on_in_each_loop(stored: Store
 
 def test_an_attempt_that_was_given_up_brings_no_row_to_validate_with(stored: StoredRows) -> None:
     stored.begin(8, share=1.0)
-    share = Share(8, 0, 0)
+    share = PartitionKey(8, 0, 0)
     stored.claim(share, 2)
     assert stored.put(Piece(batch=frame(range(1)), start=0, rows=1), share, 1).value == "barred"
     assert stored.put(Piece(batch=frame(range(1)), start=0, rows=1), share, 2).value == "kept"

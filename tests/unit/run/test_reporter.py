@@ -8,7 +8,7 @@ import pytest
 from hopyard import Project
 from hopyard.errors import BadArguments, BadReport, NotInsideRun, TrialStopped
 from hopyard.protocol.channel import VARIABLE, Reading, parse
-from hopyard.protocol.cluster_map import Members
+from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.plan import Plan
 from hopyard.run.reporter import Reporter
 from hopyard.tracking import RunId
@@ -38,7 +38,7 @@ def test_without_a_context_the_node_itself_reports_and_stops(
     task = NodeTask(
         node=plan.nodes[0], plan=plan, run_id=RunId("app", "launcher", 1), project=Project.open(), payload=b""
     )
-    members = Members.of({plan.nodes[0]: "10.0.0.1:80"})
+    members = ClusterMap.of({plan.nodes[0]: "10.0.0.1:80"})
     place = NodePlace(scratch=tmp_path, checkpoints=tmp_path, members=members, port=-1)
     for name, value in task.variables(place).items():
         monkeypatch.setenv(name, value)

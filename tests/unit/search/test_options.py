@@ -6,7 +6,7 @@ import pytest
 
 from hopyard.errors import InvalidDevices, InvalidSearch
 from hopyard.search.options import SearchSpec, direction_of
-from hopyard.search.study.scheduler import Rules
+from hopyard.search.study.scheduler import StudyRules
 from hopyard.tracking import Direction
 from hopyard.worker.gpus.request import DeviceRequest
 
@@ -19,13 +19,13 @@ def spec(trials: int | None = None, **options: Any) -> SearchSpec:
 
 def test_nothing_given_maximises_a_metric_on_all_slots() -> None:
     assert spec() == SearchSpec(
-        objectives=("metric",), directions=(Direction.MAX,), rules=Rules(), devices=DeviceRequest()
+        objectives=("metric",), directions=(Direction.MAX,), rules=StudyRules(), devices=DeviceRequest()
     )
 
 
 def test_rules_are_what_was_given() -> None:
     rules = spec(9, timeout=60, retries=2, same_failures=5, lease_seconds=8).rules
-    assert rules == Rules(trials=9, seconds=60.0, retries=2, same_failures=5, lease=8.0)
+    assert rules == StudyRules(trials=9, seconds=60.0, retries=2, same_failures=5, lease=8.0)
 
 
 def test_several_metrics_have_a_direction_each_or_share_one() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from hopyard.errors import BadArguments, NotFed, NotOffered, WrongResults
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.inference_request import Inquiry
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.inference_request import InferenceRequest
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
 from hopyard.feed.results import decode
 from hopyard.run.data_feed import DataFeed
@@ -60,17 +60,17 @@ class Node:
 
     def train(self, *rows: object) -> None:
         piece = Piece(batch=pack(list(rows)), start=0, rows=len(rows))
-        self.inbox.put(piece, Share(0, 0, self._partitions), 0)
+        self.inbox.put(piece, PartitionKey(0, 0, self._partitions), 0)
         self._partitions += 1
 
-    def ask(self, *rows: object) -> Inquiry:
+    def ask(self, *rows: object) -> InferenceRequest:
         inquiry = self.inbox.inquire("partition 0")
         self.inbox.ask(inquiry, Piece(batch=pack(list(rows)), start=0, rows=len(rows)))
         self.inbox.complete(inquiry)
         return inquiry
 
 
-def answers(inquiry: Inquiry) -> list[object]:
+def answers(inquiry: InferenceRequest) -> list[object]:
     found: list[object] = []
     while (batch := inquiry.next_answer(5)) is not None:
         found.extend(decode(batch))

@@ -10,7 +10,7 @@ from hopyard.errors import BadArguments, InvalidDevices
 from hopyard.worker.gpus.request import DeviceRequest
 from tensorflowonspark.order import QUEUES, InputMode, Later, Order, devices
 from tensorflowonspark.roles import Roles
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 
 pytestmark = pytest.mark.unit
 
@@ -49,7 +49,7 @@ def test_argument_of_no_kind_is_refused():
 @pytest.mark.parametrize("mode", [InputMode.TENSORFLOW, InputMode.SPARK])
 def test_nodes_are_fed_if_spark_reads_the_data(mode):
     order = Order(roles=Roles(num_executors=1), input_mode=mode)
-    assert order.is_fed == order.spec(None, Surroundings()).feed == (mode == InputMode.SPARK)
+    assert order.is_fed == order.spec(None, ProcessState()).feed == (mode == InputMode.SPARK)
 
 
 def test_unknown_input_mode_is_refused():
@@ -72,14 +72,14 @@ def test_gpus_that_are_no_number_are_refused():
 
 
 def test_cluster_listens_where_the_environment_says():
-    around = Surroundings(server_host="10.0.0.1", server_ports=(8000, 8001), node_ports=(9000,))
+    around = ProcessState(server_host="10.0.0.1", server_ports=(8000, 8001), node_ports=(9000,))
     spec = Order(roles=Roles(num_executors=2), reservation_timeout=5).spec(None, around)
     assert (spec.driver_address, spec.driver_ports, spec.ports) == ("10.0.0.1", (8000, 8001), (9000,))
     assert spec.patience.start == 5
 
 
 def test_tensorboard_is_started_if_asked_for():
-    around = Surroundings(tensorboard_port=6006)
+    around = ProcessState(tensorboard_port=6006)
     order = Order(roles=Roles(num_executors=2), tensorboard=True, log_dir="/tmp/model")
     (board,) = order.spec(None, around).companions
     assert (board.log_dir, board.port) == ("/tmp/model", 6006)

@@ -11,7 +11,7 @@ from tensorflowonspark import TFCluster
 from tensorflowonspark.feed_data import epochs
 from tensorflowonspark.order import Order
 from tensorflowonspark.roles import Roles
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 
 pytestmark = pytest.mark.unit
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 @pytest.fixture
 def cluster() -> TFCluster.TFCluster:
     order = Order(roles=Roles(num_executors=3, num_ps=1, master_node="chief"))
-    return TFCluster.TFCluster(None, order, Surroundings(default_fs="hdfs://namenode", working_dir="/home"))
+    return TFCluster.TFCluster(None, order, ProcessState(default_fs="hdfs://namenode", working_dir="/home"))
 
 
 def test_run_takes_the_arguments_of_the_last_release_in_their_order():
@@ -57,7 +57,7 @@ def fed_cluster() -> TFCluster.TFCluster:
     order = Order(
         roles=Roles(num_executors=2), input_mode=TFCluster.InputMode.SPARK, queues=("input", "more", "output")
     )
-    return TFCluster.TFCluster(None, order, Surroundings())
+    return TFCluster.TFCluster(None, order, ProcessState())
 
 
 @pytest.mark.parametrize("call", ["train", "inference"])

@@ -102,7 +102,9 @@ def test_two_managers_of_one_process_share_nothing(manager):
 
 
 def test_what_a_manager_keeps_can_be_made_in_a_process_that_inherits_nothing():
-    kept = pickle.loads(pickle.dumps([TFManager.Shelf(["input"]).get_queue, TFManager.Shelf(["input"]).get]))
+    kept = pickle.loads(
+        pickle.dumps([TFManager.SharedBuffer(["input"]).get_queue, TFManager.SharedBuffer(["input"]).get])
+    )
     kept[0]("input").put(1)
     assert kept[0]("input").get() == 1
 

@@ -20,12 +20,12 @@ from .terminal import Terminal, be_a_common_terminal
 
 pytestmark = pytest.mark.unit
 
-Watch: TypeAlias = Callable[[str, tuple[int, int], str], Seen]
+RefreshThread: TypeAlias = Callable[[str, tuple[int, int], str], Seen]
 PROGRAM = Path(__file__).with_name("shown_program.py")
 
 
 @pytest.fixture
-def watch(tmp_path: Path) -> Watch:
+def watch(tmp_path: Path) -> RefreshThread:
     """Runs a program on a terminal of some size, and returns what was to be seen."""
 
     def run(name: str, size: tuple[int, int], sight: str) -> Seen:
@@ -50,7 +50,9 @@ def snapshot(title: str, phase: Phase = Phase.RUNNING) -> Snapshot:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_epochs_are_lines_above_a_bar_that_moves_and_goes(watch: Watch, size: tuple[int, int]) -> None:
+def test_epochs_are_lines_above_a_bar_that_moves_and_goes(
+    watch: RefreshThread, size: tuple[int, int]
+) -> None:
     seen = watch("epochs", size, "━ 4/5")
     seen.check_no_line_twice()
     assert all(sum("━" in line for line in moment) <= 1 for moment in seen.moments)
@@ -64,7 +66,7 @@ def test_epochs_are_lines_above_a_bar_that_moves_and_goes(watch: Watch, size: tu
 
 @pytest.mark.parametrize("size", SIZES)
 def test_two_runs_and_a_bar_share_one_display_below_all_other_output(
-    watch: Watch, size: tuple[int, int]
+    watch: RefreshThread, size: tuple[int, int]
 ) -> None:
     seen = watch("together", size, "    4  loss 0.25")
     for moment in seen.moments:
@@ -81,7 +83,7 @@ def test_two_runs_and_a_bar_share_one_display_below_all_other_output(
     assert seen.bars()[-1] not in seen.end
 
 
-def test_below_a_bar_of_the_programs_own_there_are_lines(watch: Watch) -> None:
+def test_below_a_bar_of_the_programs_own_there_are_lines(watch: RefreshThread) -> None:
     seen = watch("inside", (80, 24), "running")
     assert all(sum("my own bar" in line for line in moment) <= 1 for moment in seen.moments)
     assert seen.end[-1].startswith("my own bar")
@@ -89,7 +91,7 @@ def test_below_a_bar_of_the_programs_own_there_are_lines(watch: Watch) -> None:
     assert not any("node  role" in line for moment in seen.moments for line in moment)
 
 
-def test_a_study_is_one_table(watch: Watch) -> None:
+def test_a_study_is_one_table(watch: RefreshThread) -> None:
     seen = watch("search", (80, 24), "")
     seen.check_no_line_twice()
     assert "search/run.1" in seen.end[0]

@@ -16,7 +16,7 @@ ITEMS = [Tagged(BATCH, b"first"), BATCH, Tagged(BATCH, b"end")]
 TAGS = [b"first", b"", b"end"]
 
 
-class Answers:
+class InferenceAnswers:
     schema = BATCH.schema
 
     def __init__(self, items: Iterator[Tagged | pyarrow.RecordBatch]) -> None:
@@ -31,10 +31,10 @@ class Echo(Service):
         return {"tags": [item.tag.decode() for item in batches.tagged()]}
 
     def send(self, stream: str) -> Batches:
-        return Answers(iter(ITEMS))
+        return InferenceAnswers(iter(ITEMS))
 
     def exchange(self, stream: str, batches: BatchReader) -> Batches:
-        return Answers(Tagged(item.batch, item.tag) for item in batches.tagged())
+        return InferenceAnswers(Tagged(item.batch, item.tag) for item in batches.tagged())
 
 
 @pytest.fixture

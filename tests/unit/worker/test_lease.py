@@ -10,9 +10,9 @@ import pytest
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import DriverOutOfReach, MessageTooLarge, PeerGone, WireTimeout
-from hopyard.protocol.node_status import Phase, Sign
+from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import Json, WireClient, WireServer
@@ -26,12 +26,12 @@ RETRY_SECONDS = 0.05
 class Holder:
     """Records what it is told and has something to tell."""
 
-    def __init__(self, sign: Sign | None = None) -> None:
+    def __init__(self, sign: Heartbeat | None = None) -> None:
         self.reason = ""
         self.grace: float | None = None
         self.stopped = threading.Event()
         self.released = threading.Event()
-        self._sign = sign or Sign()
+        self._sign = sign or Heartbeat()
         self._told = threading.Semaphore(0)
 
     def stop(self, reason: str) -> None:
@@ -42,7 +42,7 @@ class Holder:
         self.grace = grace_seconds
         self.released.set()
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         self._told.release()
         return self._sign
 
@@ -55,7 +55,7 @@ class Holder:
 class Driver:
     """A coordinator on the wire, and leases with it."""
 
-    def __init__(self, plan: Plan, patience: Patience = Patience(grace=3.0)) -> None:  # noqa: B008
+    def __init__(self, plan: Plan, patience: Timeouts = Timeouts(grace=3.0)) -> None:  # noqa: B008
         self.rendezvous = Rendezvous(plan, patience, now=time.monotonic())
         self.coordinator = Coordinator(self.rendezvous)
         self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
@@ -152,7 +152,7 @@ def test_who_is_not_waited_for_is_released_with_its_grace() -> None:
 
 
 def test_the_driver_learns_what_a_node_has_to_tell(alone: Driver) -> None:
-    sign = Sign(step=3, metrics={"loss": float("nan"), "acc": 1.0}, notes={"tensorboard": "http://here"})
+    sign = Heartbeat(step=3, metrics={"loss": float("nan"), "acc": 1.0}, notes={"tensorboard": "http://here"})
     holder = Holder(sign)
     with alone.joined(0, holder):
         holder.wait_for_an_answer()
@@ -293,7 +293,7 @@ class FlakyDriver:
     """A coordinator that does not answer the first calls of a method."""
 
     def __init__(self, plan: Plan, method: str, *errors: Exception) -> None:
-        self._coordinator = Coordinator(Rendezvous(plan, Patience(), now=time.monotonic()))
+        self._coordinator = Coordinator(Rendezvous(plan, Timeouts(), now=time.monotonic()))
         self._method = method
         self._errors = list(errors)
         self.heard_again = threading.Event()

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 
 pytestmark = pytest.mark.unit
 
@@ -28,20 +28,20 @@ class Counter:
 
 def test_a_chore_is_done_again_and_again() -> None:
     work = Counter(enough=3)
-    with Housekeeper(Chore(work, seconds=0.01)):
+    with PeriodicThread(Periodic(work, seconds=0.01)):
         assert work.reached.wait(20)
 
 
 def test_a_chore_that_fails_is_tried_again_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     work = Counter(enough=4, failures=3)
-    with Housekeeper(Chore(work, seconds=0.01)):
+    with PeriodicThread(Periodic(work, seconds=0.01)):
         assert work.reached.wait(20)
     assert [record.getMessage() for record in caplog.records] == ["the store is away; trying again"]
 
 
 def test_no_chore_is_done_after_the_end() -> None:
     work = Counter(enough=1)
-    with Housekeeper(Chore(work, seconds=0.01)):
+    with PeriodicThread(Periodic(work, seconds=0.01)):
         work.reached.wait(20)
     calls = work.calls
     assert not any(thread.name == "hopyard-housekeeper" for thread in threading.enumerate())

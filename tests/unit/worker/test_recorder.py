@@ -16,7 +16,7 @@ from hopyard.errors import NodeFailed
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import RunId, RunReader, RunState, find_run
 from hopyard.worker.checkpoints import Checkpoints
-from hopyard.worker.recorder import LONGEST_NAME, MOST_METRICS, Keeper
+from hopyard.worker.recorder import LONGEST_NAME, MOST_METRICS, NodeRecorder
 from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
@@ -77,7 +77,7 @@ def test_what_is_no_message_on_the_channel_goes_to_the_log() -> None:
 # --- what the driver is told -----------------------------------------------------------------------
 
 
-def keeper(folder: Path, clock: Callable[[], float] = time.monotonic, **options: bool) -> Keeper:
+def keeper(folder: Path, clock: Callable[[], float] = time.monotonic, **options: bool) -> NodeRecorder:
     plan = Plan.of(1)
     task = NodeTask(
         node=plan.nodes[0],
@@ -87,7 +87,7 @@ def keeper(folder: Path, clock: Callable[[], float] = time.monotonic, **options:
         payload=b"",
         **options,  # type: ignore[arg-type]
     )
-    return Keeper(task, folder, Checkpoints(task, folder), clock)
+    return NodeRecorder(task, folder, Checkpoints(task, folder), clock)
 
 
 def reading(name: str, step: int, value: float) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import DriverOutOfReach, RemoteError, RootUnusable
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.outcome import Outcome
@@ -40,7 +40,7 @@ def task(function: object, app_id: str = "app", plan: Plan | None = None, rank: 
 
 
 def driver(plan: Plan | None = None, **patience: float) -> Coordinator:
-    return Coordinator(Rendezvous(plan or Plan.of(1), Patience(**patience), now=time.monotonic()))
+    return Coordinator(Rendezvous(plan or Plan.of(1), Timeouts(**patience), now=time.monotonic()))
 
 
 def wait_for(condition: Callable[[], object]) -> None:
@@ -120,7 +120,7 @@ def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
     assert Supervisor(syncing, driver()).run().result() == "seen"
 
 
-class Desk:
+class TrialScheduler:
     """A driver's end of the wire that takes outcomes, after it has refused some."""
 
     def __init__(self, *refusals: Exception) -> None:
@@ -134,7 +134,7 @@ class Desk:
         self.taken.append(outcome)
 
 
-def supervise_for(desk: Desk, function: object, **more: str) -> Outcome:
+def supervise_for(desk: TrialScheduler, function: object, **more: str) -> Outcome:
     """Returns the outcome of a node that has nobody to return it to but a desk, which has it then as well."""
     run = driver()
     outcome = Supervisor(task(function, **more), run, courier=desk).run()  # type: ignore[arg-type]
@@ -144,24 +144,24 @@ def supervise_for(desk: Desk, function: object, **more: str) -> Outcome:
 
 
 def test_an_outcome_is_brought_to_the_driver_where_nobody_waits_for_it() -> None:
-    assert supervise_for(Desk(), lambda: 42).result() == 42
+    assert supervise_for(TrialScheduler(), lambda: 42).result() == 42
 
 
 def test_a_value_that_the_driver_refuses_makes_the_node_fail_with_the_reason() -> None:
     refusal = RemoteError("driver", "put outcome", "MemoryError", "no room")
-    outcome = supervise_for(Desk(refusal), lambda: 42)
+    outcome = supervise_for(TrialScheduler(refusal), lambda: 42)
     assert outcome.record.state is NodeState.FAILED
     assert "its value did not reach the driver" in str(outcome.record.message)
     assert "no room" in str(outcome.record.message)
 
 
 def test_the_end_of_a_supervisor_that_could_not_go_on_is_brought_too() -> None:
-    outcome = supervise_for(Desk(), print, app_id="not:possible")
+    outcome = supervise_for(TrialScheduler(), print, app_id="not:possible")
     assert "InvalidName" in str(outcome.record.message)
 
 
 def test_a_driver_that_is_gone_at_the_end_is_an_error() -> None:
-    desk = Desk(DriverOutOfReach("driver", "gone"))
+    desk = TrialScheduler(DriverOutOfReach("driver", "gone"))
     with pytest.raises(DriverOutOfReach):
         Supervisor(task(lambda: 42), driver(), courier=desk).run()  # type: ignore[arg-type]
 

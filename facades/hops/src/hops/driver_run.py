@@ -20,7 +20,7 @@ from hopyard.tracking import RunId, run_paths
 from hopyard.worker.task import NodeTask
 
 KIND = "begin"
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
 @takes_spark
@@ -139,7 +139,7 @@ class DriverRun(threading.Thread):
         project = Project.open()
         self._folder = project.url(run_paths(project, RunId.parse(NodeContext.current().run_id)).folder)
         self._has_begun.set()
-        while not self._is_told.wait(LOOK_SECONDS):
+        while not self._is_told.wait(POLL_SECONDS):
             if not threading.main_thread().is_alive():
                 raise RuntimeError("the program ended without experiment.end()")
         return self._metric

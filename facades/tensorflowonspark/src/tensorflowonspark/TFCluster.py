@@ -19,7 +19,7 @@ from tensorflowonspark.notice import tell, tell_where
 from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Later, Order
 from tensorflowonspark.reservation import Server
 from tensorflowonspark.roles import Roles
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -30,7 +30,7 @@ KIND = "tensorflowonspark"
 FEED_SECONDS = 600.0
 THREE_DAYS = 259200
 TENSORBOARD_SECONDS = 60.0
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 class TFCluster:
@@ -43,7 +43,7 @@ class TFCluster:
         server: Listens for the order to end a stream, once one is fed; None before.
     """
 
-    def __init__(self, sc: SparkContext, order: Order, around: Surroundings) -> None:
+    def __init__(self, sc: SparkContext, order: Order, around: ProcessState) -> None:
         self.sc = sc
         self.input_mode = order.input_mode
         self.queues = list(order.queues)
@@ -195,7 +195,7 @@ class TFCluster:
             self._tensorboard_url = self._started.tensorboard_url
             if nodes[0].phase is not Phase.RUNNING or time.monotonic() > deadline:
                 break
-            threading.Event().wait(LOOK_SECONDS)
+            threading.Event().wait(POLL_SECONDS)
         return self._tensorboard_url
 
     def _check_feed(self, call: str, qname: str) -> None:
@@ -315,7 +315,7 @@ def run(
         queues=later.queues,
         release_port=release_port,
     )
-    return TFCluster(sc, order, Surroundings.of(sc)).start(map_fun, tf_args)
+    return TFCluster(sc, order, ProcessState.of(sc)).start(map_fun, tf_args)
 
 
 def reserve(
@@ -338,4 +338,4 @@ def reserve(
         log_dir=log_dir,
         queues=tuple(queues),
     )
-    return TFCluster(sc, order, Surroundings.of(sc))
+    return TFCluster(sc, order, ProcessState.of(sc))

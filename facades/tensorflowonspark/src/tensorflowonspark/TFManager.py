@@ -27,7 +27,7 @@ class TFManager(BaseManager):
 
     _registry: dict[str, tuple[Any, ...]]
 
-    def serve(self, shelf: Shelf) -> None:
+    def serve(self, shelf: SharedBuffer) -> None:
         """Starts the process with what it is to share; it ends with this one, or with ``shutdown()``."""
         # of this manager alone: the public way to register changes the class, and with it all other managers
         known = self._registry.items()
@@ -35,7 +35,7 @@ class TFManager(BaseManager):
         self.start(initializer=_end_with_parent)
 
 
-class Shelf:
+class SharedBuffer:
     """What the process of a manager keeps.
 
     Args:
@@ -48,8 +48,8 @@ class Shelf:
         self._values: dict[str, object] = {}
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[Shelf], tuple[tuple[str, ...]]]:
-        return Shelf, (self._names,)
+    def __reduce__(self) -> tuple[type[SharedBuffer], tuple[tuple[str, ...]]]:
+        return SharedBuffer, (self._names,)
 
     def get_queue(self, qname: str) -> queue.Queue[object]:
         """Returns a queue.
@@ -88,7 +88,7 @@ def start(authkey: str | bytes, queues: Sequence[str], mode: str = "local") -> T
         mode: ``"local"`` for processes of this machine, ``"remote"`` for others, too.
     """
     manager = TFManager(address=ANYWHERE if mode == "remote" else None, authkey=_secret(authkey))
-    manager.serve(Shelf(queues))
+    manager.serve(SharedBuffer(queues))
     return manager
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hopyard.backends.spark import gpu_share
-from hopyard.control.rendezvous import Patience
+from hopyard.control.rendezvous import Timeouts
 from hopyard.protocol.plan import Plan
 from hopyard.run.cluster import Cluster
 from hopyard.run.options import TrainSpec
@@ -15,7 +15,7 @@ from hopyard.spark.preflight.room import slots_at_once
 from tensorflowonspark.map_call import LoneCall, bound
 from tensorflowonspark.notice import tell_where
 from tensorflowonspark.order import devices
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -50,14 +50,14 @@ def run(
         NodeFailed: A node failed, which ended the others; the error has its traceback.
     """
     call = bound(map_fn, tf_args)
-    around = Surroundings.of(sc)
+    around = ProcessState.of(sc)
     wanted = devices(tf_args)
     at_once = num_executors if use_barrier else _room(sc, num_executors, wanted)
     for first in range(0, num_executors, max(1, at_once)):
         size = min(at_once, num_executors - first)
         spec = TrainSpec(
             plan=Plan.of(size, chief=False),
-            patience=Patience(),
+            patience=Timeouts(),
             trainer_devices=wanted,
             driver_address=around.server_host,
             driver_ports=around.server_ports,

@@ -10,7 +10,7 @@ from hopyard.errors import BadArguments
 
 LOG = logging.getLogger(__name__)
 EPOCHS = 10
-LOOK_SECONDS = 1
+POLL_SECONDS = 1
 
 
 def epochs(num_epochs: int) -> int:
@@ -49,7 +49,7 @@ def drain(ssc: Any, is_wanted: Callable[[], bool]) -> None:
         ssc: Its ``StreamingContext``.
         is_wanted: Whether a node is left that could be fed, and nobody has asked for the end.
     """
-    while not ssc.awaitTerminationOrTimeout(LOOK_SECONDS):
+    while not ssc.awaitTerminationOrTimeout(POLL_SECONDS):
         if not is_wanted():
             LOG.info("no more rows are wanted: the stream is stopped")
             ssc.stop(stopSparkContext=False, stopGraceFully=True)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from hopyard.control.rendezvous import Patience
+from hopyard.control.rendezvous import Timeouts
 from hopyard.errors import BadArguments
 from hopyard.run.options import TrainSpec
 from hopyard.worker.gpus.request import DeviceRequest
 from tensorflowonspark.board import boards
 from tensorflowonspark.roles import Roles
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 
 QUEUES = ("input", "output", "error")
 RESERVATION_SECONDS = 600
@@ -102,7 +102,7 @@ class Order:
         """Whether Spark feeds the nodes."""
         return self.input_mode == InputMode.SPARK
 
-    def spec(self, tf_args: object, around: Surroundings) -> TrainSpec:
+    def spec(self, tf_args: object, around: ProcessState) -> TrainSpec:
         """Returns how the nodes are to be run.
 
         Raises:
@@ -112,7 +112,7 @@ class Order:
         return TrainSpec(
             plan=self.roles.plan(),
             # the evaluator goes on until `shutdown`, which says how long it then has
-            patience=Patience(start=self.reservation_timeout, grace=math.inf),
+            patience=Timeouts(start=self.reservation_timeout, grace=math.inf),
             trainer_devices=devices(tf_args),
             ports=around.node_ports,
             on_driver=self.driver_ps_nodes,

@@ -21,7 +21,7 @@ TENSORBOARD_PORT = "TENSORBOARD_PORT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ProcessState:
     """Facts that every cluster of a Spark application shares.
 
     Attributes:

@@ -81,9 +81,9 @@ class Activity:
 @contextmanager
 def showing(activity: Activity) -> Iterator[None]:
     """Shows an activity on a terminal while open, and nothing of it afterwards."""
-    from hopyard.view.presenter import Presenter
+    from hopyard.view.presenter import LiveView
 
-    presenter = Presenter("command", progress=None)
+    presenter = LiveView("command", progress=None)
     presenter.open(activity.look)
     try:
         yield

@@ -16,7 +16,7 @@ from hopyard.errors import HopyardError
 if TYPE_CHECKING:
     from hopyard.tracking import MetricPoint
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Watch:
 
     def _loop(self) -> None:
         try:
-            while not self._over.wait(LOOK_SECONDS):
+            while not self._over.wait(POLL_SECONDS):
                 self._look()
             self._look()  # what came between the last look and the end
         except HopyardError as error:

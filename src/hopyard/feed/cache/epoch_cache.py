@@ -30,7 +30,7 @@ class ReplayProgress:
     error: str = ""
 
 
-class Keeping:
+class EpochCache:
     """Keeps the pieces of one feed at a time; leaving its context removes them.
 
     Args:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hopyard.errors import NotFed
 from hopyard.feed.cache.epoch_store import EpochStore, default_limit
 from hopyard.feed.node.level import Taken
-from hopyard.feed.node.received_rows import Ledger, Share
+from hopyard.feed.node.received_rows import PartitionKey, ReceivedRows
 from hopyard.feed.node.rows import Rest, Rows, joined
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.ranges import Ranges
@@ -31,7 +31,7 @@ class StoredRows:
         self.noted: Exception | None = None
         self._folder = folder
         self._changed = threading.Condition()
-        self._ledger = Ledger()
+        self._ledger = ReceivedRows()
         self._feed: int | None = None
         self._store: EpochStore | None = None
         self._is_told = False
@@ -48,7 +48,7 @@ class StoredRows:
         with self._changed:
             limit = int(share * default_limit(self._folder))
             self._store = EpochStore(self._folder / f"validation-{feed}", limit_bytes=limit)
-            self._ledger = Ledger()
+            self._ledger = ReceivedRows()
             self._feed = feed
             self._is_told = False
 
@@ -70,17 +70,17 @@ class StoredRows:
         """Tells whether the rows of a feed are kept here."""
         return self._feed == feed
 
-    def open(self, share: Share, attempt: int) -> bool:
+    def open(self, share: PartitionKey, attempt: int) -> bool:
         """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
         with self._changed:
             return self._ledger.open(share, attempt)
 
-    def claim(self, share: Share, attempt: int) -> Ranges:
+    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
         """Gives a share to an attempt alone; returns the rows of it that are here."""
         with self._changed:
             return Ranges(self._ledger.claim(share, attempt))
 
-    def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
+    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition."""
         with self._changed:
             if self._ledger.is_barred(share, attempt):

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 
 from hopyard.errors import FeedJobFailed
-from hopyard.feed.driver.group_status import Standing
-from hopyard.feed.driver.targets import LOOK_SECONDS, FedNodes, FedRun, Team, answer_of
+from hopyard.feed.driver.group_status import GroupStatus
+from hopyard.feed.driver.targets import POLL_SECONDS, FedGroup, FedNodes, FedRun, answer_of
 from hopyard.feed.node.service import END
 from hopyard.protocol.node_status import Phase
 
 TELL_SECONDS = 120.0
 
 
-class Farewell:
+class EndOfFeed:
     """Tells all nodes that are fed that nothing more will come, each as soon as it listens.
 
     A node that does not hear of it would wait for rows for ever.
@@ -54,9 +54,9 @@ class Farewell:
                 self._tell(self._nodes.team(now))
             if self._is_said(now) or time.monotonic() > deadline:
                 return
-            self._run.has_ended(LOOK_SECONDS)
+            self._run.has_ended(POLL_SECONDS)
 
-    def _tell(self, team: Team) -> None:
+    def _tell(self, team: FedGroup) -> None:
         untold = [node for node in team.nodes if (team.attempt, node.rank) not in self._told]
         for node in untold:
             if answer_of(node, END, {}) is not None:
@@ -70,7 +70,7 @@ class Farewell:
             who = ", ".join(f"node {node.rank} on {node.host}" for node in untold)
             raise FeedJobFailed(f"{who} could not be told of the end for {self._tell_seconds:g} s")
 
-    def _is_said(self, now: Standing) -> bool:
+    def _is_said(self, now: GroupStatus) -> bool:
         return bool(now.nodes) and all(
             node.phase is Phase.FINISHED or (now.attempt, node.rank) in self._told for node in now.nodes
         )

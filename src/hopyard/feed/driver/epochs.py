@@ -14,7 +14,7 @@ from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.driver.consumption import Progress, ended_early, has_enough, has_failed
 from hopyard.feed.driver.replay_job import ReplayJob
 from hopyard.feed.driver.sources import FeedJob, FrameSource, Source
-from hopyard.feed.driver.targets import LOOK_SECONDS, FedNodes, FedRun, Team
+from hopyard.feed.driver.targets import POLL_SECONDS, FedGroup, FedNodes, FedRun
 from hopyard.feed.driver.validation import nothing_to_train_on, nothing_to_validate_with
 from hopyard.feed.node.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
 from hopyard.feed.state import FeedState
@@ -46,7 +46,7 @@ class EpochFeeder:
 
     def feed(
         self,
-        team: Team,
+        team: FedGroup,
         source: Source,
         order: FeedOrder,
         *,
@@ -93,7 +93,7 @@ class EpochFeeder:
             self._nodes.ask(team, END_EPOCH, lambda _: {"feed": feed, "epoch": epoch})
         return account
 
-    def hold(self, team: Team, source: Source, order: FeedOrder, *, feed: int) -> None:
+    def hold(self, team: FedGroup, source: Source, order: FeedOrder, *, feed: int) -> None:
         """Has Spark feed all rows to each of the nodes, which keep them to validate with.
 
         Raises:
@@ -111,7 +111,7 @@ class EpochFeeder:
             self._check(replace(team, nodes=(node,)), plan, reports)
         _check_held(team, order, self._nodes.ask(team, HELD, lambda _: {}))
 
-    def _begin(self, team: Team, feed: int, number: int, *, keeps: bool, left: int) -> None:
+    def _begin(self, team: FedGroup, feed: int, number: int, *, keeps: bool, left: int) -> None:
         """Tells the nodes who is fed, which epoch, and whether to keep what comes for later epochs."""
         message: dict[str, Any] = {
             "feed": feed,
@@ -123,7 +123,7 @@ class EpochFeeder:
         shares = _disk_shares(team)
         self._nodes.ask(team, BEGIN, lambda node: {**message, "share": shares[node.rank] if keeps else 0})
 
-    def _reports(self, job: FeedJob, team: Team, feed_timeout: float) -> list[PartitionReport] | None:
+    def _reports(self, job: FeedJob, team: FedGroup, feed_timeout: float) -> list[PartitionReport] | None:
         """Sees a Spark job through and returns its reports; None if it was ended since nobody wanted its rows."""
         if not self._see_through(job, team, feed_timeout):
             return None
@@ -136,7 +136,7 @@ class EpochFeeder:
             self._nodes.await_verdict(team.attempt)
         return reports
 
-    def _check(self, team: Team, plan: FeedPlan, reports: Sequence[PartitionReport]) -> tuple[int, ...]:
+    def _check(self, team: FedGroup, plan: FeedPlan, reports: Sequence[PartitionReport]) -> tuple[int, ...]:
         """Compares what was sent with what the nodes count; returns those that have had enough."""
         message: dict[str, Any] = {"feed": plan.feed, "epoch": plan.epoch}
         answers = self._nodes.ask(team, COUNTS, lambda _: message)
@@ -146,7 +146,7 @@ class EpochFeeder:
             check(plan.epoch, reports, [dict(answer["partitions"]) for answer in answers.values()])
         return tuple(sorted([*silent, *(rank for rank, answer in answers.items() if answer["stopped"])]))
 
-    def is_kept(self, team: Team, feed: int) -> bool:
+    def is_kept(self, team: FedGroup, feed: int) -> bool:
         """Tells whether all nodes have kept all that they got."""
         answers = team.ask(SEAL, {"feed": feed})
         lacking = team.silent([rank for rank, answer in answers.items() if answer["whole"]])
@@ -154,7 +154,7 @@ class EpochFeeder:
             LOG.info("later epochs are computed again, since an epoch does not fit on nodes %s", lacking)
         return not lacking
 
-    def replay(self, team: Team, order: FeedOrder, *, feed: int, epochs: range) -> Iterator[EpochAccount]:
+    def replay(self, team: FedGroup, order: FeedOrder, *, feed: int, epochs: range) -> Iterator[EpochAccount]:
         """Has the nodes read epochs again; yields those that they have all come through.
 
         Raises:
@@ -180,7 +180,7 @@ class EpochFeeder:
             if rows is None:
                 return
 
-    def _hear(self, job: ReplayJob, team: Team, feed: int) -> None:
+    def _hear(self, job: ReplayJob, team: FedGroup, feed: int) -> None:
         """Tells a job what nodes have told with their heartbeats: those that return after their last epoch answer no more."""
         now = self._nodes.look()
         fed = {node.rank for node in team.nodes}
@@ -189,13 +189,15 @@ class EpochFeeder:
             if of == feed and node.rank in fed:
                 job.hear(node.rank, epochs, rows)
 
-    def _ended_early(self, team: Team, feed: int, epoch: int) -> tuple[int, ...]:
+    def _ended_early(self, team: FedGroup, feed: int, epoch: int) -> tuple[int, ...]:
         """Returns the nodes that have ended their feed before they had read an epoch."""
         now = self._nodes.look()
         nodes = now.nodes if now.attempt == team.attempt else now.before
         return tuple(sorted(ended_early(nodes, feed, epoch)))
 
-    def _see_replay_through(self, job: ReplayJob, team: Team, feed_timeout: float) -> NodesReplaced | None:
+    def _see_replay_through(
+        self, job: ReplayJob, team: FedGroup, feed_timeout: float
+    ) -> NodesReplaced | None:
         """Returns when the nodes read no more; if others took their place, this says so."""
         try:
             if self._see_through(job, team, feed_timeout):
@@ -206,7 +208,7 @@ class EpochFeeder:
             return replaced
         return None
 
-    def _see_through(self, job: FeedJob | ReplayJob, team: Team, feed_timeout: float) -> bool:
+    def _see_through(self, job: FeedJob | ReplayJob, team: FedGroup, feed_timeout: float) -> bool:
         """Returns whether a job came to its own end; it is ended if nobody wants its rows, or on any error."""
         try:
             job.start()
@@ -222,7 +224,7 @@ class EpochFeeder:
     def _watch(self, job: FeedJob | ReplayJob, attempt: int, feed_timeout: float) -> bool:
         """Waits for the end of a job; ends it if nobody wants its rows. Returns whether it came to its own end."""
         progress = Progress(feed_timeout)
-        while not job.wait(LOOK_SECONDS):
+        while not job.wait(POLL_SECONDS):
             now = self._nodes.look()
             is_over = self._run.has_ended() or now.attempt != attempt
             if is_over or any(map(has_failed, now.nodes)) or all(map(has_enough, now.nodes)):
@@ -233,7 +235,7 @@ class EpochFeeder:
         return True
 
 
-def _disk_shares(team: Team) -> dict[int, float]:
+def _disk_shares(team: FedGroup) -> dict[int, float]:
     """Returns by rank which part of its host's disk a node may take."""
     neighbours = Counter(node.host for node in team.nodes)
     return {node.rank: 1 / neighbours[node.host] for node in team.nodes}
@@ -253,7 +255,7 @@ def _check_rows(source: Source, order: FeedOrder, account: EpochAccount) -> None
         raise BadArguments("train", nothing_to_train_on(data, order.validation))
 
 
-def _check_held(team: Team, order: FeedOrder, answers: Mapping[int, Mapping[str, Any]]) -> None:
+def _check_held(team: FedGroup, order: FeedOrder, answers: Mapping[int, Mapping[str, Any]]) -> None:
     full = [node for node in team.nodes if node.rank in answers and not answers[node.rank]["whole"]]
     if full:
         who = ", ".join(f"node {node.rank} on {node.host}" for node in full)

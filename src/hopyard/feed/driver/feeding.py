@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
-from hopyard.feed.driver.end import Farewell
+from hopyard.feed.driver.end import EndOfFeed
 from hopyard.feed.driver.epochs import EpochFeeder, Keep
-from hopyard.feed.driver.inference_jobs import AskingJobs
+from hopyard.feed.driver.inference_jobs import InferenceJobs
 from hopyard.feed.driver.sources import Source, check_feedable, source_of
 from hopyard.feed.driver.streams.feed import StreamFeed, Streams, is_stream
 from hopyard.feed.driver.streams.queries import StreamOrder
-from hopyard.feed.driver.targets import FedNodes, Team
+from hopyard.feed.driver.targets import FedGroup, FedNodes
 from hopyard.feed.driver.train_feeds import NoteEnds, TrainFeeds
 from hopyard.feed.driver.validation import split
-from hopyard.feed.task.inference import AskPlan
+from hopyard.feed.task.inference import InferencePlan
 
 if TYPE_CHECKING:
     from hopyard.run.feedable import Feedable
@@ -73,7 +73,7 @@ def check_seconds(asked_by: str, seconds: object) -> None:
         )
 
 
-class Feeding:
+class FeedController:
     """Feeds one run, from its first call of train() to its end.
 
     Args:
@@ -101,8 +101,8 @@ class Feeding:
         self._trained = TrainFeeds(
             run, self._nodes, self._feeder, next_feed=self._next_feed, note_ends=note_ends
         )
-        self._farewell = Farewell(run, self._nodes, has_fed=self._trained.has_fed)
-        self._asking = AskingJobs(run, self._nodes)
+        self._farewell = EndOfFeed(run, self._nodes, has_fed=self._trained.has_fed)
+        self._asking = InferenceJobs(run, self._nodes)
 
     def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
         """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
@@ -144,7 +144,7 @@ class Feeding:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(AskPlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
+        results = source.ask(InferencePlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
         self._asking.watch(source.context)
         return results
 
@@ -199,5 +199,5 @@ class Feeding:
         self._feeds += 1
         return self._feeds - 1
 
-    def _gather(self, order: FeedOrder) -> Team:
+    def _gather(self, order: FeedOrder) -> FedGroup:
         return self._nodes.gather(order.gather_seconds)

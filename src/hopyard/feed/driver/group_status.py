@@ -8,7 +8,7 @@ from hopyard.protocol.node_status import NodeStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GroupStatus:
     """How the nodes of a run are doing, and which nodes these are.
 
     Attributes:

@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.driver.targets import FedNodes, FedRun
 from hopyard.feed.state import FeedState
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 REPLACED = "the nodes that it asks were started again; call inference() again"
 ENDED = "the nodes that it asks have ended before all results were there"
 
 
-class AskingJobs:
+class InferenceJobs:
     """Ends the Spark jobs that wait for results of nodes which are gone.
 
     Their tasks fail by themselves, but Spark repeats each of them, in vain, and each time it starts another Python for
@@ -49,7 +49,7 @@ class AskingJobs:
 
     def _watch(self, context: SparkContext) -> None:
         seen = self._nodes.look()
-        while not self._run.has_ended(LOOK_SECONDS):
+        while not self._run.has_ended(POLL_SECONDS):
             now = self._nodes.look()
             if now.attempt != seen.attempt:
                 _end_jobs(context, seen, REPLACED)
@@ -60,7 +60,7 @@ class AskingJobs:
             _end_jobs(context, standing, reason)
 
 
-def _end_jobs(context: SparkContext, standing: Standing, reason: str) -> None:
+def _end_jobs(context: SparkContext, standing: GroupStatus, reason: str) -> None:
     """Cancels the jobs whose tasks wait for results of some nodes."""
     from py4j.protocol import Py4JError
 

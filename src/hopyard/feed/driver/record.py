@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hopyard.feed.driver.consumption import ended_early, has_enough
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.store import Project
 from hopyard.tracking import RunWriter, run_paths
 
@@ -38,7 +38,7 @@ class FeedRecord:
             del self._epochs[:-MOST_EPOCHS]
             self.run.annotate(feeds=list(self._epochs))
 
-    def note_ends(self, feeds: Collection[int], standing: Standing) -> None:
+    def note_ends(self, feeds: Collection[int], standing: GroupStatus) -> None:
         """Adds to the accounts of some feeds which nodes have ended theirs meanwhile, before they had read an epoch."""
         ended = [node for node in standing.nodes if has_enough(node)]
         if not ended:

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hopyard.errors import BadArguments, FeedJobFailed
-from hopyard.feed.task.functions import REPORT_SCHEMA, AskFrame, AskRows, FeedFrame, FeedRows, parse_report
-from hopyard.feed.task.inference import AskPlan
+from hopyard.feed.task.functions import (
+    REPORT_SCHEMA,
+    FeedFrame,
+    FeedRows,
+    InferFrame,
+    InferRows,
+    parse_report,
+)
+from hopyard.feed.task.inference import InferencePlan
 from hopyard.feed.task.kept_columns import ResultColumns
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport
 from hopyard.spark.arrays import in_small_batches, with_raw_arrays
@@ -36,7 +43,7 @@ class Source(Protocol):
     def feed(self, plan: FeedPlan) -> list[PartitionReport]:
         """Feeds all partitions, in one Spark job."""
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame | RDD[Any]:
+    def ask(self, plan: InferencePlan, schema: str | StructType | None, keep: object) -> DataFrame | RDD[Any]:
         """Returns the results, which are computed when they are used, after the columns of their rows to keep."""
 
 
@@ -57,7 +64,7 @@ class FrameSource:
         reports = frame.mapInArrow(FeedFrame(plan=plan, form=form), REPORT_SCHEMA)
         return [parse_report(row.report) for row in reports.collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> DataFrame:
+    def ask(self, plan: InferencePlan, schema: str | StructType | None, keep: object) -> DataFrame:
         """Returns the results, which are computed when they are used, after the columns of their rows to keep.
 
         Raises:
@@ -79,7 +86,7 @@ class FrameSource:
         kept = ResultColumns.of(self.frame, columns, keep)
         frame, form = with_raw_arrays(self.frame)
         arrow = to_arrow_schema(columns)
-        return frame.mapInArrow(AskFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
+        return frame.mapInArrow(InferFrame(plan=plan, form=form, schema=arrow, kept=kept.places), kept.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ class RowsSource:
         """Feeds all partitions, in one Spark job."""
         return [parse_report(text) for text in self.rows.mapPartitions(FeedRows(plan=plan)).collect()]
 
-    def ask(self, plan: AskPlan, schema: str | StructType | None, keep: object) -> RDD[Any]:
+    def ask(self, plan: InferencePlan, schema: str | StructType | None, keep: object) -> RDD[Any]:
         """Returns the results, which are computed when they are used.
 
         Raises:
@@ -110,7 +117,7 @@ class RowsSource:
             )
         if schema is not None:
             raise BadArguments("inference", "the results for an RDD are objects, without a schema")
-        return self.rows.mapPartitions(AskRows(plan=plan))
+        return self.rows.mapPartitions(InferRows(plan=plan))
 
 
 def source_of(call: str, data: object) -> Source:

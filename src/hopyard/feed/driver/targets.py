@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed, WireTimeout
 from hopyard.feed.driver.consumption import has_enough, has_failed
-from hopyard.feed.driver.group_status import Standing, feed_token
+from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.state import ADDRESS
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.wire import Endpoint, Json
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 VERDICT_SECONDS = 60.0
 
 
@@ -26,7 +26,7 @@ class FedRun(Protocol):
     def run_id(self) -> str:
         """The id of the run."""
 
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStatus:
         """Returns how the nodes are doing, and which attempt they belong to."""
 
     def has_ended(self, within_seconds: float = 0.0) -> bool:
@@ -37,7 +37,7 @@ class FedRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Team:
+class FedGroup:
     """Nodes that can be fed, all of one attempt; none if the run has ended well."""
 
     attempt: int
@@ -96,25 +96,25 @@ class FedNodes:
         self._secret = secret
         self._ranks = frozenset(ranks)
 
-    def look(self) -> Standing:
+    def look(self) -> GroupStatus:
         """Returns how they are doing right now."""
         standing = self._run.standing()
         nodes, before = (
             tuple(node for node in some if node.rank in self._ranks)
             for some in (standing.nodes, standing.before)
         )
-        return Standing(attempt=standing.attempt, nodes=nodes, before=before)
+        return GroupStatus(attempt=standing.attempt, nodes=nodes, before=before)
 
-    def team(self, standing: Standing) -> Team:
+    def team(self, standing: GroupStatus) -> FedGroup:
         """Returns those that can be fed."""
         nodes = [self._node(node, standing.attempt) for node in standing.nodes if _can_be_fed(node)]
-        return Team(attempt=standing.attempt, nodes=tuple(nodes))
+        return FedGroup(attempt=standing.attempt, nodes=tuple(nodes))
 
-    def are_gathered(self, standing: Standing) -> bool:
+    def are_gathered(self, standing: GroupStatus) -> bool:
         """Tells whether all of them can be fed, or have returned."""
         return bool(standing.nodes) and not _absent(standing)
 
-    def gather(self, seconds: float) -> Team:
+    def gather(self, seconds: float) -> FedGroup:
         """Returns the nodes once all of them can be fed, or have returned; those that are started again are waited for.
 
         Args:
@@ -125,7 +125,7 @@ class FedNodes:
             HopyardError: What ended the run.
         """
         deadline = _Deadline(seconds)
-        while not self._run.has_ended(LOOK_SECONDS):
+        while not self._run.has_ended(POLL_SECONDS):
             now = self.look()
             if self.are_gathered(now):
                 return self.team(now)
@@ -139,10 +139,10 @@ class FedNodes:
                 )
                 raise NotFed("a feed", reason)
         self.check_run()
-        return Team(attempt=self.look().attempt)
+        return FedGroup(attempt=self.look().attempt)
 
     def ask(
-        self, team: Team, method: str, message: Callable[[FeedNode], Mapping[str, Json]]
+        self, team: FedGroup, method: str, message: Callable[[FeedNode], Mapping[str, Json]]
     ) -> dict[int, dict[str, Any]]:
         """Returns the answers of nodes, by rank; those that have had enough give none, the others are asked until they do.
 
@@ -159,7 +159,7 @@ class FedNodes:
             silent = team.silent(answers)
             if not silent or self._is_explained(team.attempt, silent, deadline):
                 return answers
-            self._run.has_ended(LOOK_SECONDS)
+            self._run.has_ended(POLL_SECONDS)
 
     def await_verdict(self, attempt: int, ranks: Collection[int] | None = None) -> None:
         """Waits until it is known why nodes take no rows; returns if they have had enough.
@@ -175,7 +175,7 @@ class FedNodes:
         """
         deadline = _Deadline(self._verdict_seconds)
         while not self._is_explained(attempt, self._ranks if ranks is None else ranks, deadline):
-            self._run.has_ended(LOOK_SECONDS)
+            self._run.has_ended(POLL_SECONDS)
 
     def _is_explained(self, attempt: int, ranks: Collection[int], deadline: _Deadline) -> bool:
         """Tells whether nodes have had enough, or the run has ended well; raises as `await_verdict`."""
@@ -217,7 +217,7 @@ class FedNodes:
         return FeedNode(rank=node.rank, host=node.host, endpoint=endpoint)
 
 
-def _absent(standing: Standing) -> list[NodeStatus]:
+def _absent(standing: GroupStatus) -> list[NodeStatus]:
     return [node for node in standing.nodes if not _can_be_fed(node) and node.phase is not Phase.FINISHED]
 
 

@@ -12,7 +12,7 @@ from hopyard.errors import NodesReplaced
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.driver.consumption import epochs_read
 from hopyard.feed.driver.epochs import EpochFeeder
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.driver.sources import Source
 from hopyard.feed.driver.targets import FedNodes
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hopyard.run.feedable import Feedable
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 SETTLE_SECONDS = 60.0
 
-NoteEnds: TypeAlias = Callable[[Collection[int], Standing], None]
+NoteEnds: TypeAlias = Callable[[Collection[int], GroupStatus], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class TrainFeed:
         """Whether all nodes have read all epochs, or want no more."""
         return self.read >= self.order.epochs
 
-    def look(self, now: Standing) -> None:
+    def look(self, now: GroupStatus) -> None:
         """Takes note of how the nodes are doing; those of another attempt have nothing yet."""
         if self.attempt == now.attempt:
             self.read = max(self.read, epochs_read(now.nodes, self.number, self.order.epochs))
@@ -146,7 +146,7 @@ class TrainFeeds:
 
     def _watch(self) -> None:
         try:
-            while not self._run.has_ended(LOOK_SECONDS):
+            while not self._run.has_ended(POLL_SECONDS):
                 with self._lock:
                     if lacking := self._look():
                         with self._run.feeding_again(max(feed.order.epochs for feed in lacking)):

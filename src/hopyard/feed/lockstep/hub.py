@@ -1,6 +1,6 @@
 """Nodes that train in step: no node takes a batch before it is known that all of them take one.
 
-Rank 0 keeps the counts in a `Roll`. A node asks it only for a batch beyond those that it knows about, and
+Rank 0 keeps the counts in a `LockstepCount`. A node asks it only for a batch beyond those that it knows about, and
 only when that batch has arrived or no more rows will come. So an answer never waits for the node that
 asked, and as nodes train in step, all others come to ask as well. Batches are counted from 1 on, through
 all epochs and calls of `train`.
@@ -149,7 +149,7 @@ class _Node:
     left: bool = False
 
 
-class Roll:
+class LockstepCount:
     """The batches of all nodes that train in step; not for several threads.
 
     A batch that one node was told to take is there for all: no later report and no leaving takes it back.
@@ -251,10 +251,10 @@ class Roll:
         return self._nodes[rank]
 
 
-class Agreement:
+class LockstepHub:
     """A roll that many threads ask, each on behalf of a node, and wait for."""
 
-    def __init__(self, roll: Roll) -> None:
+    def __init__(self, roll: LockstepCount) -> None:
         self._roll = roll
         self._changed = threading.Condition()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
-from hopyard.feed.lockstep.hub import Agreement, Answer, Ask, Roll, Uneven, Verdict
+from hopyard.feed.lockstep.hub import Answer, Ask, LockstepCount, LockstepHub, Uneven, Verdict
 from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.wire import Json
 
@@ -59,7 +59,7 @@ class Round:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._company: Company | None = None
-        self._agreements: dict[_Scope, Agreement] = {}
+        self._agreements: dict[_Scope, LockstepHub] = {}
         self._left: dict[_Scope, set[int]] = {}
 
     def meet(self, company: Company) -> None:
@@ -107,11 +107,11 @@ class Round:
         for agreement in later:
             agreement.leave(rank, used=0)
 
-    def _agreement(self, scope: _Scope) -> Agreement:
+    def _agreement(self, scope: _Scope) -> LockstepHub:
         company = self.company()
         with self._changed:
             if scope not in self._agreements:
-                agreement = Agreement(Roll(company.ranks, scope.policy))
+                agreement = LockstepHub(LockstepCount(company.ranks, scope.policy))
                 for earlier, ranks in self._left.items():
                     for rank in ranks if scope.is_after(earlier) else ():
                         agreement.leave(rank, used=0)
@@ -119,7 +119,7 @@ class Round:
             return self._agreements[scope]
 
 
-class InStep:
+class LockstepMember:
     """Asks for one batch after the other; for one thread.
 
     Args:
@@ -137,11 +137,11 @@ class InStep:
         self._round = round_
         self._known = 0
 
-    def in_epoch(self, epoch: int) -> InStep:
+    def in_epoch(self, epoch: int) -> LockstepMember:
         """Returns this node's part in an epoch, which is this one while that epoch goes on."""
         if epoch == self.epoch:
             return self
-        return InStep(self._rank, self.policy, self._round, epoch)
+        return LockstepMember(self._rank, self.policy, self._round, epoch)
 
     def is_known(self) -> bool:
         """Tells whether all can take the next batch, without asking."""

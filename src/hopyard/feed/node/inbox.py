@@ -11,16 +11,16 @@ import pyarrow as pa
 from hopyard.errors import NotFed, ResultsMissing
 from hopyard.feed.cache.validation_rows import TOLD_SECONDS
 from hopyard.feed.node.epoch_marks import EpochMarks, rows_until_end
-from hopyard.feed.node.inference_request import ENDED, Inquiry
-from hopyard.feed.node.inference_requests import Inquiries
+from hopyard.feed.node.inference_request import ENDED, InferenceRequest
+from hopyard.feed.node.inference_requests import InferenceRequests
 from hopyard.feed.node.level import EpochEnd, Level, Taken, Unread
-from hopyard.feed.node.received_rows import Ledger, Share
+from hopyard.feed.node.received_rows import PartitionKey, ReceivedRows
 from hopyard.feed.node.rows import Rows
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 
 INBOX_BYTES = 32 << 20
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 NOTHING_FED = f"nothing was fed for {TOLD_SECONDS:g} s since the nodes started again; call train() again"
 
 
@@ -44,9 +44,9 @@ class Inbox:
         self._on_read = on_read
         self._epochs = EpochMarks(first_epoch)
         self._changed = threading.Condition()
-        self._ledger = Ledger()
+        self._ledger = ReceivedRows()
         self._pieces: deque[Piece | EpochEnd] = deque()
-        self._inquiries = Inquiries()
+        self._inquiries = InferenceRequests()
         self._bytes = 0
         self._received = 0
         self._waiting = 0
@@ -66,7 +66,7 @@ class Inbox:
             if not self._stopped:
                 self._mark(self._epochs.end(feed, epoch))
 
-    def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
+    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition once there is room for it."""
         size = piece.batch.nbytes
         with self._changed:
@@ -92,7 +92,7 @@ class Inbox:
 
     def draw(
         self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
-    ) -> Piece | EpochEnd | Inquiry | None:
+    ) -> Piece | EpochEnd | InferenceRequest | None:
         """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
@@ -121,16 +121,16 @@ class Inbox:
                 self._epochs.draw(piece)
             return piece
 
-    def inquire(self, name: str, stage: int | None = None) -> Inquiry:
+    def inquire(self, name: str, stage: int | None = None) -> InferenceRequest:
         """Returns a new inquiry of a Spark stage, to be filled with `ask`."""
         with self._changed:
-            inquiry = Inquiry(name, self._changed, stage)
+            inquiry = InferenceRequest(name, self._changed, stage)
             self._inquiries.add(inquiry)
             if self._stopped:
                 self._turn_away()
             return inquiry
 
-    def ask(self, inquiry: Inquiry, piece: Piece) -> Taken:
+    def ask(self, inquiry: InferenceRequest, piece: Piece) -> Taken:
         """Adds rows to an inquiry once there is room for them."""
         size = piece.batch.nbytes
         with self._changed:
@@ -146,36 +146,36 @@ class Inbox:
             self._changed.notify_all()
             return Taken.KEPT
 
-    def complete(self, inquiry: Inquiry) -> None:
+    def complete(self, inquiry: InferenceRequest) -> None:
         """Takes note that all rows of an inquiry have come."""
         with self._changed:
             inquiry.is_complete = True
             self._changed.notify_all()
 
-    def take(self, inquiry: Inquiry, rows: int) -> Rows:
+    def take(self, inquiry: InferenceRequest, rows: int) -> Rows:
         """Returns the next rows of an inquiry, at most so many."""
         with self._changed:
             taken, size = inquiry.take(rows)
             self._release(size, len(taken))
             return taken
 
-    def answer(self, inquiry: Inquiry, results: pa.RecordBatch, rows: int) -> None:
+    def answer(self, inquiry: InferenceRequest, results: pa.RecordBatch, rows: int) -> None:
         """Takes the results for the next rows of an inquiry."""
         with self._changed:
             inquiry.answer(results, rows)
             self._changed.notify_all()
 
-    def close(self, inquiry: Inquiry) -> None:
+    def close(self, inquiry: InferenceRequest) -> None:
         """Forgets an inquiry, answered or not."""
         with self._changed:
             self._drop(inquiry)
 
-    def open(self, share: Share, attempt: int) -> bool:
+    def open(self, share: PartitionKey, attempt: int) -> bool:
         """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
         with self._changed:
             return self._ledger.open(share, attempt)
 
-    def claim(self, share: Share, attempt: int) -> Ranges:
+    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
         """Gives a share to an attempt alone; returns the rows of it that are here."""
         with self._changed:
             taken = Ranges(self._ledger.claim(share, attempt))
@@ -309,14 +309,14 @@ class Inbox:
         missing = self._inquiries.missing
         if missing and is_alone():
             raise ResultsMissing("asked for more rows", missing)
-        self._changed.wait(LOOK_SECONDS if missing else None)  # a thread that was to give them may have ended
+        self._changed.wait(POLL_SECONDS if missing else None)  # a thread that was to give them may have ended
 
     def _turn_away(self, reason: str = ENDED) -> None:
         self._inquiries.turn_away()
         for inquiry in self._inquiries:
             self._drop(inquiry, reason)
 
-    def _drop(self, inquiry: Inquiry, reason: str = ENDED) -> None:
+    def _drop(self, inquiry: InferenceRequest, reason: str = ENDED) -> None:
         self._inquiries.remove(inquiry)
         rows = inquiry.rows
         self._release(inquiry.give_up(reason), rows)

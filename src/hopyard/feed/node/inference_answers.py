@@ -10,15 +10,15 @@ import pyarrow as pa
 
 from hopyard.errors import PeerGone
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.inference_request import Inquiry
+from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import Taken
-from hopyard.feed.shared_memory.transfer import Taker
+from hopyard.feed.shared_memory.transfer import BufferReceiver
 from hopyard.wire import BatchReader
 
 LOG = logging.getLogger(__name__)
 
 
-class Answers:
+class InferenceAnswers:
     """Results in the order of the rows that are poured, while they are still being poured.
 
     Args:
@@ -35,7 +35,12 @@ class Answers:
     """
 
     def __init__(
-        self, inbox: Inbox, inquiry: Inquiry, batches: BatchReader, taker: Taker, seconds: float
+        self,
+        inbox: Inbox,
+        inquiry: InferenceRequest,
+        batches: BatchReader,
+        taker: BufferReceiver,
+        seconds: float,
     ) -> None:
         self._inbox = inbox
         self._inquiry = inquiry

@@ -16,7 +16,7 @@ MOST_ANSWER_BYTES = 16 << 20
 ENDED = "the function on the node has ended its feed without all results"
 
 
-class Inquiry:
+class InferenceRequest:
     """The rows of one partition that wait for results, and the results that wait to be sent.
 
     Its owner, the inbox, calls it with the lock held that `changed` belongs to, except for `answers`.

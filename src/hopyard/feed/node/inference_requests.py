@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from hopyard.feed.node.inference_request import Inquiry
+from hopyard.feed.node.inference_request import InferenceRequest
 
 
-class Inquiries:
+class InferenceRequests:
     """The inquiries at an inbox, which calls this with its lock held."""
 
     def __init__(self) -> None:
-        self._open: deque[Inquiry] = deque()
+        self._open: deque[InferenceRequest] = deque()
         self._turned_away: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def __iter__(self) -> Iterator[Inquiry]:
+    def __iter__(self) -> Iterator[InferenceRequest]:
         return iter(tuple(self._open))
 
-    def add(self, inquiry: Inquiry) -> None:
+    def add(self, inquiry: InferenceRequest) -> None:
         """Takes a new one."""
         self._open.append(inquiry)
 
-    def remove(self, inquiry: Inquiry) -> None:
+    def remove(self, inquiry: InferenceRequest) -> None:
         """Forgets one, if it is known."""
         if inquiry in self._open:
             self._open.remove(inquiry)
@@ -34,7 +34,7 @@ class Inquiries:
         """Takes note that those that are open will not be answered."""
         self._turned_away |= self._stages()
 
-    def ready(self, rows: int, *, is_full: bool) -> Inquiry | None:
+    def ready(self, rows: int, *, is_full: bool) -> InferenceRequest | None:
         """Returns one that can fill a batch, or cannot get more; they take turns.
 
         Args:

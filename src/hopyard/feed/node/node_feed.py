@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from hopyard.errors import BadArguments, FeedNotRead, HopyardError, NotFed, ResultsMissing
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.hub import Uneven
-from hopyard.feed.lockstep.member import InStep, Round
+from hopyard.feed.lockstep.member import LockstepMember, Round
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import ENDED
 from hopyard.feed.node.level import Unread
@@ -26,7 +26,7 @@ from hopyard.feed.state import ADDRESS, ALONE, HAS_LEARNT_ALONE, STATE, FeedStat
 from hopyard.protocol.channel import Note
 from hopyard.protocol.node_info import NodeInfo
 from hopyard.wire import WireServer
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 
 R = TypeVar("R", bound=RowFeed)
 LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class NodeFeed:
         self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
-        self._keeping = Keeping(self.inbox, Path(tempfile.gettempdir()))
+        self._keeping = EpochCache(self.inbox, Path(tempfile.gettempdir()))
         self._reader: tuple[str | None, RowFeed] | None = None
 
     def __enter__(self) -> Self:
@@ -78,12 +78,12 @@ class NodeFeed:
             )
             resources.enter_context(server)
             resources.push(self._stop)
-            resources.enter_context(Housekeeper(Chore(self._tell, TELL_SECONDS)))
+            resources.enter_context(PeriodicThread(Periodic(self._tell, TELL_SECONDS)))
             Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
             self._resources = resources.pop_all()
         return self
 
-    def reader(self, uneven: str | None, make: Callable[[Inbox, InStep | None], R]) -> R:
+    def reader(self, uneven: str | None, make: Callable[[Inbox, LockstepMember | None], R]) -> R:
         """Returns what reads the inbox, which is made once.
 
         Args:
@@ -107,7 +107,7 @@ class NodeFeed:
         readers = (self.stored,) if self._reader is None else (self._reader[1], self.stored)
         return tuple(reader.noted for reader in readers if reader.noted is not None)
 
-    def in_step(self, uneven: str) -> InStep:
+    def in_step(self, uneven: str) -> LockstepMember:
         """Returns this node's part in training in step with the others.
 
         Args:
@@ -121,7 +121,7 @@ class NodeFeed:
         except ValueError:
             known = ", ".join(repr(policy.value) for policy in Uneven)
             raise BadArguments("feed", f"uneven={uneven!r} is not valid; give one of {known}") from None
-        return InStep(self._info.rank, policy, self.round)
+        return LockstepMember(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         failure = None if error is not None else self._what_is_missing()

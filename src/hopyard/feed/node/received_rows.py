@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hopyard.feed.ranges import Ranges
 
 
-class Share(NamedTuple):
+class PartitionKey(NamedTuple):
     """A partition in one epoch of one feed."""
 
     feed: int
@@ -25,29 +25,29 @@ class _Page:
     taken: Ranges = field(default_factory=Ranges)
 
 
-class Ledger:
+class ReceivedRows:
     """Keeps account of the rows that a node has taken; not for several threads."""
 
     def __init__(self) -> None:
-        self._pages: dict[Share, _Page] = {}
-        self._opened: dict[Share, int] = {}
+        self._pages: dict[PartitionKey, _Page] = {}
+        self._opened: dict[PartitionKey, int] = {}
 
-    def open(self, share: Share, attempt: int) -> bool:
+    def open(self, share: PartitionKey, attempt: int) -> bool:
         """Takes note that an attempt begins, at the share's home; returns whether it may not be the first one."""
         return self._opened.setdefault(share, attempt) != attempt
 
-    def claim(self, share: Share, attempt: int) -> Ranges:
+    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
         """Gives a share to an attempt, whose rows alone are taken from now on; returns what is there of it."""
         page = self._pages.setdefault(share, _Page())
         page.attempt = max(page.attempt, attempt)
         return page.taken
 
-    def is_barred(self, share: Share, attempt: int) -> bool:
+    def is_barred(self, share: PartitionKey, attempt: int) -> bool:
         """Tells whether another attempt has claimed a share since."""
         page = self._pages.get(share)
         return page is not None and attempt < page.attempt
 
-    def take(self, share: Share, start: int, rows: int) -> None:
+    def take(self, share: PartitionKey, start: int, rows: int) -> None:
         """Takes note of rows that have come."""
         self._pages.setdefault(share, _Page()).taken.add(start, start + rows)
 

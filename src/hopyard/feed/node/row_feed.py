@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
 from hopyard.feed.lockstep.hub import Answer, Uneven
-from hopyard.feed.lockstep.member import InStep
+from hopyard.feed.lockstep.member import LockstepMember
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.inference_request import Inquiry
+from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import EpochEnd
 from hopyard.feed.node.only_thread import is_only_thread
 from hopyard.feed.node.rows import NO_ROWS, Rest, Rows, joined, padded
@@ -36,7 +36,7 @@ class RowFeed:
     def __init__(
         self,
         inbox: Inbox,
-        in_step: InStep | None = None,
+        in_step: LockstepMember | None = None,
         *,
         is_alone: Callable[[], bool] = is_only_thread,
     ) -> None:
@@ -217,7 +217,7 @@ class RowFeed:
                 self._put_back(found)
         return joined(parts)
 
-    def _agreed(self, in_step: InStep, batch: Rows, rows: int) -> Rows:
+    def _agreed(self, in_step: LockstepMember, batch: Rows, rows: int) -> Rows:
         """Returns a batch if all nodes have one, made whole if need be; none if they are to end."""
         while not in_step.is_known():
             if self._inbox.level.is_stopped:
@@ -255,7 +255,7 @@ class RowFeed:
                 advice,
             )
 
-    def _outlook(self, in_step: InStep) -> tuple[int, bool]:
+    def _outlook(self, in_step: LockstepMember) -> tuple[int, bool]:
         """Returns how many more rows are here already, and whether no others will come: of the epoch, or of the feed."""
         ahead = self.rows_ahead
         if in_step.epoch is None:
@@ -338,7 +338,7 @@ class Course:
 class Question:
     """A batch that waits for results."""
 
-    inquiry: Inquiry
+    inquiry: InferenceRequest
     rows: int
     number: int
 

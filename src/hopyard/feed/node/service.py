@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from hopyard.errors import PeerGone, UnknownMethod
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import AGREE, LEAVE, Company, Round
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.inference_answers import Answers
+from hopyard.feed.node.inference_answers import InferenceAnswers
 from hopyard.feed.node.level import Taken, Verdict
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
-from hopyard.feed.shared_memory.transfer import NO_SHELF, REACH, Taker, can_reach
+from hopyard.feed.shared_memory.transfer import NO_SHELF, REACH, BufferReceiver, can_reach
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
 LOG = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.nulls(0)})  # `pa.array` would import pandas, a quarter of a second
 
 
-def train_stream(share: Share, attempt: int, shelf: str = NO_SHELF) -> str:
+def train_stream(share: PartitionKey, attempt: int, shelf: str = NO_SHELF) -> str:
     """Returns the name of the stream into which an attempt pours a share."""
     return "/".join((TRAIN, *map(str, share), str(attempt), shelf))
 
@@ -65,13 +65,13 @@ class Confirmations:
 class Receiver(Protocol):
     """Takes the pieces of a feed, with an account of what came: an `Inbox`, or `StoredRows`."""
 
-    def open(self, share: Share, attempt: int) -> bool:
+    def open(self, share: PartitionKey, attempt: int) -> bool:
         """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
 
-    def claim(self, share: Share, attempt: int) -> Ranges:
+    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
         """Gives a share to an attempt alone; returns the rows of it that are here."""
 
-    def put(self, piece: Piece, share: Share, attempt: int) -> Taken:
+    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition."""
 
     def counts(self, feed: int, epoch: int) -> dict[int, int]:
@@ -91,7 +91,7 @@ class FeedService(Service):
         round_: Who is fed together.
     """
 
-    def __init__(self, inbox: Inbox, stored: StoredRows, keeping: Keeping, round_: Round) -> None:
+    def __init__(self, inbox: Inbox, stored: StoredRows, keeping: EpochCache, round_: Round) -> None:
         self._inbox = inbox
         self._stored = stored
         self._keeping = keeping
@@ -125,17 +125,17 @@ class FeedService(Service):
         kind, *numbers, shelf = stream.split("/")
         if kind == TRAIN:
             feed, epoch, partition, attempt = map(int, numbers)
-            return Confirmations(self._take(batches, shelf, Share(feed, epoch, partition), attempt))
+            return Confirmations(self._take(batches, shelf, PartitionKey(feed, epoch, partition), attempt))
         if kind == INFER:
             partition, stage, seconds = int(numbers[0]), int(numbers[1]), float(numbers[2])
-            taker = Taker(shelf)
+            taker = BufferReceiver(shelf)
             inquiry = self._inbox.inquire(f"partition {partition}", stage)
-            return Answers(self._inbox, inquiry, batches, taker, seconds)
+            return InferenceAnswers(self._inbox, inquiry, batches, taker, seconds)
         raise UnknownMethod(stream)
 
-    def _take(self, batches: BatchReader, shelf: str, share: Share, attempt: int) -> Iterator[Tagged]:
+    def _take(self, batches: BatchReader, shelf: str, share: PartitionKey, attempt: int) -> Iterator[Tagged]:
         try:
-            taker = Taker(shelf)
+            taker = BufferReceiver(shelf)
             for item in batches.tagged():
                 verdict = self._keep(taker.pieces(item), share, attempt)
                 yield Tagged(NOTHING, verdict.to_bytes())
@@ -146,7 +146,7 @@ class FeedService(Service):
         ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
             LOG.info("partition %d broke off: %s", share.partition, error)
 
-    def _keep(self, pieces: Iterable[Piece], share: Share, attempt: int) -> Verdict:
+    def _keep(self, pieces: Iterable[Piece], share: PartitionKey, attempt: int) -> Verdict:
         kept = 0
         for piece in pieces:
             taken = self._receiver(share.feed).put(piece, share, attempt)
@@ -226,5 +226,5 @@ class FeedService(Service):
         return {}
 
 
-def _share(message: Mapping[str, Any]) -> Share:
-    return Share(message["feed"], message["epoch"], message["partition"])
+def _share(message: Mapping[str, Any]) -> PartitionKey:
+    return PartitionKey(message["feed"], message["epoch"], message["partition"])

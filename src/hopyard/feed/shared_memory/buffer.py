@@ -27,7 +27,7 @@ Marks: TypeAlias = "bytearray | memoryview"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfName:
+class BufferName:
     """How another process of the same user finds a shelf.
 
     Attributes:
@@ -77,7 +77,7 @@ class Laid(NamedTuple):
     place: Place
 
 
-class Shelf:
+class SharedBuffer:
     """A shelf to lay batches on, by one thread, until it is closed.
 
     A place is in use as long as the feeder has the batch that lies there, or a node to which it was handed over.
@@ -94,7 +94,7 @@ class Shelf:
         os.ftruncate(self._file, _first_unit(units) + units * UNIT_BYTES)
         self._boards = _Boards(self._file)
         self._kept = bytearray(units)
-        self.name = ShelfName(pid=os.getpid(), descriptor=self._file, key=key)
+        self.name = BufferName(pid=os.getpid(), descriptor=self._file, key=key)
 
     def close(self) -> None:
         """Takes the shelf away; who has opened it keeps what lies on it."""
@@ -124,7 +124,7 @@ class Shelf:
         return (marks[0] | marks[1]).to_bytes(len(self._kept), "little")
 
 
-class OpenShelf:
+class OpenBuffer:
     """A shelf of another process, to read from.
 
     Args:
@@ -134,7 +134,7 @@ class OpenShelf:
         OSError: It cannot be reached from here, or does not exist any more.
     """
 
-    def __init__(self, name: ShelfName) -> None:
+    def __init__(self, name: BufferName) -> None:
         path = f"/proc/{name.pid}/fd/{name.descriptor}"
         with open(path, "r+b", buffering=0) as file:
             try:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hopyard.feed.shared_memory.buffer import Shelf
+from hopyard.feed.shared_memory.buffer import SharedBuffer
 
 KEPT_SECONDS = 10.0
 
@@ -22,7 +22,7 @@ class Lent:
         is_settled: Whether nodes have taken all that they were told of: nothing on it is in use for ever.
     """
 
-    shelf: Shelf | None
+    shelf: SharedBuffer | None
     is_settled: bool = False
 
 
@@ -31,11 +31,11 @@ class _Kept:
     """A shelf that waits for the next task."""
 
     readers: Hashable
-    shelf: Shelf
+    shelf: SharedBuffer
     timer: threading.Timer
 
 
-class Shelves:
+class BufferPool:
     """Lends a shelf to each task, and the same one to the next: new memory costs more than what is laid on it.
 
     Args:
@@ -58,7 +58,7 @@ class Shelves:
         if not is_near or sys.platform != "linux":
             yield Lent(None)
             return
-        shelf = self._take(readers) or Shelf()
+        shelf = self._take(readers) or SharedBuffer()
         lent = Lent(shelf)
         try:
             yield lent
@@ -66,7 +66,7 @@ class Shelves:
             if not (lent.is_settled and self._keep(readers, shelf)):
                 shelf.close()
 
-    def _take(self, readers: Hashable) -> Shelf | None:
+    def _take(self, readers: Hashable) -> SharedBuffer | None:
         """Returns the shelf that is kept for some readers, if there is one."""
         with self._lock:
             kept, self._kept = self._kept, None
@@ -78,7 +78,7 @@ class Shelves:
         kept.shelf.close()
         return None
 
-    def _keep(self, readers: Hashable, shelf: Shelf) -> bool:
+    def _keep(self, readers: Hashable, shelf: SharedBuffer) -> bool:
         """Keeps a shelf, unless there is one already."""
         timer = threading.Timer(self._kept_seconds, self._drop, (shelf,))
         timer.daemon = True
@@ -89,7 +89,7 @@ class Shelves:
             timer.start()
         return True
 
-    def _drop(self, shelf: Shelf) -> None:
+    def _drop(self, shelf: SharedBuffer) -> None:
         """Gives the memory back, if the shelf still waits."""
         with self._lock:
             if self._kept is None or self._kept.shelf is not shelf:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hopyard.errors import PeerGone
 from hopyard.feed.pieces import TAG_BYTES, Piece
-from hopyard.feed.shared_memory.buffer import OpenShelf, Place, Shelf, ShelfName
+from hopyard.feed.shared_memory.buffer import BufferName, OpenBuffer, Place, SharedBuffer
 from hopyard.wire import Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
@@ -17,7 +17,7 @@ NO_SHELF = ""
 RECORD_BYTES = TAG_BYTES + Place.FORM.size
 
 
-class Giver:
+class BufferSender:
     """The feeder's side.
 
     Args:
@@ -25,7 +25,7 @@ class Giver:
         shelf: What might be shared with it.
     """
 
-    def __init__(self, client: WireClient, shelf: Shelf | None) -> None:
+    def __init__(self, client: WireClient, shelf: SharedBuffer | None) -> None:
         self._shelf = shelf if shelf is not None and _is_reached(client, shelf) else None
 
     @property
@@ -55,7 +55,7 @@ class Giver:
             yield Tagged(nothing, records)
 
 
-class Taker:
+class BufferReceiver:
     """The node's side.
 
     Args:
@@ -67,7 +67,7 @@ class Taker:
 
     def __init__(self, shelf: str) -> None:
         try:
-            self._shelf = None if shelf == NO_SHELF else OpenShelf(ShelfName.of(shelf))
+            self._shelf = None if shelf == NO_SHELF else OpenBuffer(BufferName.of(shelf))
         except OSError as error:
             raise PeerGone("the feeder", "opening its shelf", str(error)) from error
 
@@ -81,7 +81,7 @@ class Taker:
             yield Piece.of(self._shelf.batch(Place.of(record[TAG_BYTES:])), record[:TAG_BYTES])
 
 
-def shelved(piece: Piece, shelf: Shelf | None) -> Piece:
+def shelved(piece: Piece, shelf: SharedBuffer | None) -> Piece:
     """Returns a piece on the shelf, if there is one and it has room."""
     laid = None if shelf is None else shelf.put(piece.batch)
     return piece if laid is None else replace(piece, batch=laid.batch, place=laid.place)
@@ -90,12 +90,12 @@ def shelved(piece: Piece, shelf: Shelf | None) -> Piece:
 def can_reach(shelf: str) -> bool:
     """Tells whether this process can read from a shelf."""
     try:
-        OpenShelf(ShelfName.of(shelf))
+        OpenBuffer(BufferName.of(shelf))
     except OSError as error:
         LOG.info("rows of this host come through the wire, since its memory cannot be shared: %s", error)
         return False
     return True
 
 
-def _is_reached(client: WireClient, shelf: Shelf) -> bool:
+def _is_reached(client: WireClient, shelf: SharedBuffer) -> bool:
     return bool(client.call(REACH, {"shelf": str(shelf.name)})["is_reached"])

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.results import decode, to_schema
-from hopyard.feed.task.inference import AskPlan, ask
+from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.feed.task.kept_columns import KeptColumns
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.task.worker_process import prepare_process, process_shelves
@@ -46,10 +46,10 @@ class FeedRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskFrame:
+class InferFrame:
     """Gets results for a partition of a DataFrame; for ``mapInArrow``."""
 
-    plan: AskPlan
+    plan: InferencePlan
     form: FrameForm
     schema: pa.Schema
     kept: tuple[int, ...] = ()
@@ -65,10 +65,10 @@ class AskFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskRows:
+class InferRows:
     """Gets results for a partition of an RDD; for ``mapPartitions``."""
 
-    plan: AskPlan
+    plan: InferencePlan
 
     def __call__(self, rows: Iterable[object]) -> Iterator[object]:
         """Yields the results."""

@@ -13,14 +13,14 @@ from hopyard.errors import NotFed, PeerGone
 from hopyard.feed.node.service import infer_stream
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
-from hopyard.feed.shared_memory.pool import Shelves
-from hopyard.feed.shared_memory.transfer import Giver, shelved
+from hopyard.feed.shared_memory.pool import BufferPool
+from hopyard.feed.shared_memory.transfer import BufferSender, shelved
 from hopyard.feed.task.node_sender import STREAM_SECONDS
 from hopyard.wire import WireClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskPlan:
+class InferencePlan:
     """What a task has to know that gets results; travels with the Spark tasks."""
 
     nodes: tuple[FeedNode, ...]
@@ -34,12 +34,12 @@ class AskPlan:
 
 
 def ask(
-    plan: AskPlan,
+    plan: InferencePlan,
     partition: int,
     pieces: Iterable[Piece],
     *,
     stage: int,
-    shelves: Shelves,
+    shelves: BufferPool,
     host: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
@@ -67,7 +67,7 @@ def ask(
         WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client,
     ):
         try:
-            giver = Giver(client, lent.shelf)
+            giver = BufferSender(client, lent.shelf)
             each = ([shelved(piece, lent.shelf)] for piece in itertools.chain([first], remaining))
             items = itertools.chain.from_iterable(map(giver.items, each))
             stream = infer_stream(partition, stage, plan.seconds, giver.shelf)

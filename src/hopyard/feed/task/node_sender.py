@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from hopyard.errors import PeerGone, WireTimeout
 from hopyard.feed.node.level import Taken, Verdict
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.service import COUNTS, train_stream
 from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
-from hopyard.feed.shared_memory.buffer import Shelf
-from hopyard.feed.shared_memory.transfer import Giver
+from hopyard.feed.shared_memory.buffer import SharedBuffer
+from hopyard.feed.shared_memory.transfer import BufferSender
 from hopyard.wire import Json, Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ PARCEL_PIECES = 4  # a message costs about as much as the rows of a piece that l
 LINGER_SECONDS = 0.01
 
 
-class Link:
+class NodeSender:
     """The way to one node: a thread that sends it pieces and hears which of them it took.
 
     What is not yet confirmed is kept, and can be sent to another node if this one ends.
@@ -43,12 +43,12 @@ class Link:
     def __init__(
         self,
         node: FeedNode,
-        share: Share,
+        share: PartitionKey,
         attempt: int,
         *,
         changed: threading.Condition,
         is_near: bool,
-        shelf: Shelf | None,
+        shelf: SharedBuffer | None,
         window_bytes: int,
     ) -> None:
         self.node = node
@@ -135,7 +135,7 @@ class Link:
         first = self._queue.get()
         assert first is not None
         with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
-            giver = Giver(client, self._shelf)
+            giver = BufferSender(client, self._shelf)
             stream = train_stream(self._share, self._attempt, giver.shelf)
             answers = client.exchange(stream, first.batch.schema, self._items(first, giver))
             for item in answers.tagged():
@@ -150,7 +150,7 @@ class Link:
                     return verdict.taken
         return Taken.KEPT
 
-    def _items(self, first: Piece, giver: Giver) -> Iterator[Tagged]:
+    def _items(self, first: Piece, giver: BufferSender) -> Iterator[Tagged]:
         pieces = [first]
         while pieces:
             yield from giver.items(pieces)

@@ -11,15 +11,15 @@ from typing import Any
 
 from hopyard.errors import Superseded
 from hopyard.feed.node.level import Taken
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.service import CLAIM, OPEN
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode, ask_node
-from hopyard.feed.shared_memory.buffer import Shelf
-from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.shared_memory.buffer import SharedBuffer
+from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.shared_memory.transfer import shelved
-from hopyard.feed.task.node_sender import WINDOW_PIECES, Link
+from hopyard.feed.task.node_sender import WINDOW_PIECES, NodeSender
 
 RELUCTANCE_SECONDS = 0.05
 JOIN_SECONDS = 5.0
@@ -85,15 +85,17 @@ class PartitionReport:
         return {**asdict(self), "sent": {str(rank): rows for rank, rows in self.sent.items()}}
 
 
-class Pour:
+class PartitionSender:
     """One partition on its way into the nodes: each piece goes to a node that has room and got the least."""
 
-    def __init__(self, plan: FeedPlan, share: Share, attempt: int, *, host: str, shelf: Shelf | None) -> None:
+    def __init__(
+        self, plan: FeedPlan, share: PartitionKey, attempt: int, *, host: str, shelf: SharedBuffer | None
+    ) -> None:
         self._attempt = attempt
         self._partition = share.partition
         self._changed = threading.Condition()
         self._links = [
-            Link(
+            NodeSender(
                 node,
                 share,
                 attempt,
@@ -150,7 +152,7 @@ class Pour:
                     return True
                 self._changed.wait()
 
-    def _choose(self) -> Link | None:
+    def _choose(self) -> NodeSender | None:
         """Returns the link for the next piece, once one has room; None if all nodes have ended."""
         began = time.monotonic()
         while open_links := [link for link in self._links if link.ended is None]:
@@ -166,7 +168,7 @@ class Pour:
         self._check()
         return None
 
-    def _debt(self, link: Link) -> int:
+    def _debt(self, link: NodeSender) -> int:
         """Returns by how much a link is ahead of others; of a big partition, a near node may get more than a far one."""
         leads = link.is_near and sum(each.sent_bytes for each in self._links) >= self._even_bytes
         return link.sent_bytes - (LEAD_BYTES if leads else 0)
@@ -191,7 +193,7 @@ def feed_partition(
     attempt: int,
     cut: Callable[[Ranges], Iterable[Piece]],
     *,
-    shelves: Shelves,
+    shelves: BufferPool,
     host: str | None = None,
 ) -> PartitionReport:
     """Feeds one partition to the nodes of a plan.
@@ -207,12 +209,12 @@ def feed_partition(
     Raises:
         Superseded: A later attempt has taken over.
     """
-    share = Share(plan.feed, plan.epoch, partition)
+    share = PartitionKey(plan.feed, plan.epoch, partition)
     done = _taken_before(plan, share, attempt)
     here = socket.gethostname() if host is None else host
     counted = _Counted(cut(done))
     with shelves.lend(plan.nodes, is_near=any(node.host == here for node in plan.nodes)) as lent:
-        pour = Pour(plan, share, attempt, host=here, shelf=lent.shelf)
+        pour = PartitionSender(plan, share, attempt, host=here, shelf=lent.shelf)
         is_whole = pour.run(counted)
         lent.is_settled = is_whole and pour.is_settled
     sent = pour.taken
@@ -240,7 +242,7 @@ class _Counted:
             yield piece
 
 
-def _taken_before(plan: FeedPlan, share: Share, attempt: int) -> Ranges:
+def _taken_before(plan: FeedPlan, share: PartitionKey, attempt: int) -> Ranges:
     """Returns the rows that earlier attempts brought to any node, and bars those attempts."""
     who: dict[str, Any] = {**share._asdict(), "attempt": attempt}
     taken = Ranges()

@@ -7,7 +7,7 @@ import functools
 import gc
 from typing import Final
 
-from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.shared_memory.pool import BufferPool
 
 # of <malloc.h>
 M_TRIM_THRESHOLD: Final = -1
@@ -24,9 +24,9 @@ def prepare_process() -> None:
 
 
 @functools.cache
-def process_shelves() -> Shelves:
+def process_shelves() -> BufferPool:
     """Returns what this process has for all its tasks, which know nothing of each other."""
-    return Shelves()
+    return BufferPool()
 
 
 def _keep_memory() -> None:

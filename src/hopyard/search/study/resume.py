@@ -13,7 +13,7 @@ from hopyard.tracking import RunReader, RunRecord, RunState, run_paths
 from hopyard.tracking.age import age_of
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 def await_its_driver(
@@ -69,7 +69,7 @@ def _await_silence(
             record.driver_process or "an unknown process",
         )
     while clock() < end:
-        pause(LOOK_SECONDS)
+        pause(POLL_SECONDS)
         record = RunReader(project, record.id).record()
         if record.state is not RunState.RUNNING:
             break

@@ -19,11 +19,11 @@ from hopyard.run.application import process_application_id
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.resume import busy
-from hopyard.search.study.scheduler import Desk
-from hopyard.search.study.scheduler_service import DeskService
+from hopyard.search.study.scheduler import TrialScheduler
+from hopyard.search.study.scheduler_service import SchedulerService
 from hopyard.search.study.study import Study
 from hopyard.search.study.tensorboard_domains import study_events
-from hopyard.search.study.trials import FOLDER, Ledger
+from hopyard.search.study.trials import FOLDER, StudyTrials
 from hopyard.search.trial.slot import SlotOrders
 from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
@@ -32,7 +32,7 @@ from hopyard.tracking import RunState, RunWriter, StudyRecord, TrialRecord, Tria
 from hopyard.tracking.logs.node_log import log_attempts
 from hopyard.view.study_status import StudyStatus
 from hopyard.view.study_view import StudyView
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.task import driver_search_path
 
 if TYPE_CHECKING:
@@ -187,10 +187,10 @@ class StudyRunner:
             )
         if plan.earlier is not None:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
-        self._ledger = Ledger(self._study, plan.space, metric=plan.spec.objectives[0])
+        self._ledger = StudyTrials(self._study, plan.space, metric=plan.spec.objectives[0])
         waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
-        desk = Desk(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())
-        self._service = DeskService(desk, commit=journal.commit, clock=self._clock)
+        desk = TrialScheduler(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())
+        self._service = SchedulerService(desk, commit=journal.commit, clock=self._clock)
 
     def _has_ended(self, trial: Assignment) -> bool:
         """Tells whether a trial ended well while nobody was there to hear of it; the study then knows of it."""
@@ -268,10 +268,10 @@ class StudyRunner:
         best = self._ledger.best
         self._run.finish(RunState.FINISHED, value=None if best is None else f"{best.value:.6g}")
 
-    def _housekeeper(self) -> Housekeeper:
+    def _housekeeper(self) -> PeriodicThread:
         run = self._run
-        return Housekeeper(
-            Chore(run.heartbeat, run.record.heartbeat_seconds), Chore(self._save, RECORD_SECONDS)
+        return PeriodicThread(
+            Periodic(run.heartbeat, run.record.heartbeat_seconds), Periodic(self._save, RECORD_SECONDS)
         )
 
     def _save(self) -> None:
@@ -279,7 +279,7 @@ class StudyRunner:
         record = self._service.look(self._record)
         self._plan.project.put(self._paths.study, encode_file(record))
 
-    def _record(self, desk: Desk) -> StudyRecord:
+    def _record(self, desk: TrialScheduler) -> StudyRecord:
         plan, spec, best = self._plan, self._plan.spec, self._ledger.best
         running = sum(slot.trial is not None for slot in desk.slots.values())
         ended = {state.value: count for state, count in self._ledger.ends.items()}
@@ -298,7 +298,7 @@ class StudyRunner:
             best_folder=None if best is None else best.user_attrs.get(FOLDER),
         )
 
-    def _status(self, now: float, desk: Desk) -> StudyStatus:
+    def _status(self, now: float, desk: TrialScheduler) -> StudyStatus:
         return StudyStatus.of(
             str(self._run.id),
             self._plan.spec.objectives[0],

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.search.trial.assignment import Assignment
 from hopyard.tracking import TrialRecord, TrialState
 
@@ -55,7 +55,7 @@ class Book(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class StudyRules:
     """How far a study goes.
 
     Attributes:
@@ -97,10 +97,10 @@ class SlotState:
     heard: float
     since: float = 0.0
     trial: Assignment | None = None
-    sign: Sign = field(default_factory=Sign)
+    sign: Heartbeat = field(default_factory=Heartbeat)
 
 
-class Desk:
+class TrialScheduler:
     """Gives trials to slots so that each is run, and none is told twice; messages may come twice or late.
 
     Args:
@@ -111,7 +111,7 @@ class Desk:
     """
 
     def __init__(
-        self, book: Book, rules: Rules, *, waiting: Sequence[Assignment] = (), now: float = 0.0
+        self, book: Book, rules: StudyRules, *, waiting: Sequence[Assignment] = (), now: float = 0.0
     ) -> None:
         self._book = book
         self._rules = rules
@@ -184,7 +184,7 @@ class Desk:
         if slot.trial is not None and self._leave is None:  # its answer got lost on the way
             return Instruction(trial=slot.trial)
         instruction = self._instruct(now)
-        slot.trial, slot.since, slot.sign = instruction.trial, now, Sign()
+        slot.trial, slot.since, slot.sign = instruction.trial, now, Heartbeat()
         return instruction
 
     def report(self, life: str, number: int, points: Sequence[Point], *, now: float) -> Verdict:
@@ -195,7 +195,7 @@ class Desk:
         slot.heard = now
         return Verdict.PRUNE if self._book.report(number, points) else Verdict.GO_ON
 
-    def beat(self, life: str, sign: Sign, *, now: float) -> str | None:
+    def beat(self, life: str, sign: Heartbeat, *, now: float) -> str | None:
         """Takes note that a slot is alive; returns why it is to leave at once, if it is."""
         slot = self._slots.get(life)
         if slot is not None:

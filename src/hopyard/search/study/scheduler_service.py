@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopyard.codec.records import decode
 from hopyard.errors import UnknownMethod
-from hopyard.search.study.scheduler import Desk, Verdict
+from hopyard.search.study.scheduler import TrialScheduler, Verdict
 from hopyard.tracking import TrialRecord
 from hopyard.wire import Service
-from hopyard.worker.lease import HEARTBEAT, parse_sign
+from hopyard.worker.lease import HEARTBEAT, parse_heartbeat
 
 if TYPE_CHECKING:
     from hopyard.wire import Json
@@ -25,7 +25,7 @@ Seen = TypeVar("Seen")
 LONGEST_AWAY_SECONDS = 600.0
 
 
-class DeskService(Service):
+class SchedulerService(Service):
     """Serves a desk on the wire, or to whoever calls it directly.
 
     What was decided is in the store before it is told: a driver that dies is followed by one that knows.
@@ -37,7 +37,7 @@ class DeskService(Service):
     """
 
     def __init__(
-        self, desk: Desk, *, commit: Callable[[], None], clock: Callable[[], float] = time.monotonic
+        self, desk: TrialScheduler, *, commit: Callable[[], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._desk = desk
         self._commit = commit
@@ -69,7 +69,7 @@ class DeskService(Service):
                 return {"trial": None, "again": 0.0, "leave": str(error)}
             return {"verdict": Verdict.DROP.value} if method == REPORT else {}
 
-    def look(self, at: Callable[[Desk], Seen]) -> Seen:
+    def look(self, at: Callable[[TrialScheduler], Seen]) -> Seen:
         """Returns what a function sees of the desk while nobody changes it."""
         with self._lock:
             return at(self._desk)
@@ -100,7 +100,7 @@ class DeskService(Service):
                 points = [(int(step), metrics) for step, metrics in message["points"]]
                 return {"verdict": self._desk.report(life, message["number"], points, now=now).value}
             if method == HEARTBEAT:
-                stop = self._desk.beat(life, parse_sign(message), now=now)
+                stop = self._desk.beat(life, parse_heartbeat(message), now=now)
                 return {"again": self._desk.beat_seconds, "members": None, "stop": stop, "release": None}
             if method == LEAVE:
                 self._desk.leave(life)

@@ -40,7 +40,7 @@ _STATES = {
 }
 
 
-class Ledger:
+class StudyTrials:
     """A `Book` whose trials are those of an Optuna study; one thread at a time.
 
     Args:

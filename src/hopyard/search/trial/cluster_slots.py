@@ -17,7 +17,7 @@ from hopyard.control.rendezvous import LOST
 from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
 from hopyard.run.cluster import Cluster
 from hopyard.search.study.scheduler import Verdict
-from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT, DeskService
+from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT, SchedulerService
 from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.result import read_result
 from hopyard.tracking import TrialRecord, TrialState, run_paths
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hopyard.search.trial.slots import SlotBackend
     from hopyard.worker.gpus.request import DeviceRequest
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 LEAVE_SECONDS = 90.0
 _STOPS = {
     Verdict.PRUNE: "what it reports is hopeless",
@@ -69,7 +69,7 @@ class ClusterSlotBackend:
         """Returns how many clusters there is room for; a plan that never fits is refused by the first of them."""
         return max(1, self.inner.room(devices) // self.nodes)
 
-    def start(self, orders: SlotOrders, count: int, service: DeskService) -> ClusterSlots:
+    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> ClusterSlots:
         """Starts so many slots, each in a thread of the driver."""
         return ClusterSlots([ClusterSlot(self, orders, number, service) for number in range(count)])
 
@@ -109,7 +109,7 @@ class ClusterSlot:
         backend: ClusterSlotBackend,
         orders: SlotOrders,
         number: int,
-        service: DeskService,
+        service: SchedulerService,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backend = backend
@@ -165,7 +165,7 @@ class ClusterSlot:
     def _see_through(self, cluster: Cluster, number: int, record: TrialRecord) -> TrialRecord:
         deadline = self._clock() + (self._orders.trial_seconds or float("inf"))
         step: int | None = None
-        while not cluster.has_ended(LOOK_SECONDS):
+        while not cluster.has_ended(POLL_SECONDS):
             chief = cluster.nodes()[0]
             stop = self._beat(chief.step, chief.metrics)
             if stop is not None:

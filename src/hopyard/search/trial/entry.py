@@ -20,7 +20,7 @@ from hopyard.errors import BadResult
 from hopyard.protocol.channel import Note
 from hopyard.search.trial.call import TrialCall
 from hopyard.search.trial.order import BEGUN, ENDED, ORDERS, PAYLOAD_FILE, Ending, TrialOrder
-from hopyard.search.trial.process_state import Surroundings
+from hopyard.search.trial.process_state import ProcessState
 from hopyard.search.trial.result import read_result
 from hopyard.tracking import TrialState
 from hopyard.worker.execution import Failure
@@ -35,7 +35,7 @@ def main(folder: Path) -> int:
     prepare(os.environ)
     payload = (folder / PAYLOAD_FILE).read_bytes()
     with open(int(os.environ.pop(ORDERS)), "rb") as orders:
-        home = Surroundings.here(folder)
+        home = ProcessState.here(folder)
         for line in orders:
             order = TrialOrder.from_json(json.loads(line))
             Note(note=BEGUN, text="").send(home.variables)
@@ -70,7 +70,7 @@ def run(payload: bytes, order: TrialOrder) -> Ending:
     return Ending(state=TrialState.FINISHED, values=result.values, result=result.result)
 
 
-def finish(order: TrialOrder, ending: Ending, home: Surroundings) -> None:
+def finish(order: TrialOrder, ending: Ending, home: ProcessState) -> None:
     """Tells the end of a trial, behind all that it has printed."""
     home.flush()
     ctypes.pythonapi.fflush(None)  # what native code has printed

@@ -19,7 +19,7 @@ REPORT_SECONDS = 0.05
 
 
 class Listener(Protocol):
-    """Who keeps what a trial prints and reports: a `Keeper`."""
+    """Who keeps what a trial prints and reports: a `NodeRecorder`."""
 
     def line(self, line: bytes) -> None:
         """Takes a line of output."""
@@ -28,7 +28,7 @@ class Listener(Protocol):
         """Takes a line from the channel."""
 
 
-class TrialEar:
+class TrialListener:
     """Sorts what comes from the process of a trial.
 
     Args:

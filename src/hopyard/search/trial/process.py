@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hopyard.errors import TrialTimeout
 from hopyard.protocol.channel import VERDICTS
-from hopyard.search.trial.listener import TrialEar
+from hopyard.search.trial.listener import TrialListener
 from hopyard.search.trial.order import ORDERS, Ending, TrialOrder
 from hopyard.tracking import TrialState
 from hopyard.worker.child import Child, Exit
@@ -38,12 +38,12 @@ class TrialProcess:
         self._child: Child | None = None
         self._orders: FileIO | None = None
         self._answers: FileIO | None = None
-        self._ear: TrialEar | None = None
+        self._ear: TrialListener | None = None
         self._lock = threading.Lock()
         self._is_stopped = False
         self._is_cut = False  # stopped in mid-trial: what the function returns then may be half a result
 
-    def run(self, order: TrialOrder, ear: TrialEar, seconds: float | None = None) -> Ending | None:
+    def run(self, order: TrialOrder, ear: TrialListener, seconds: float | None = None) -> Ending | None:
         """Runs one trial and returns how it ended; None if the process was stopped meanwhile.
 
         Args:
@@ -88,7 +88,7 @@ class TrialProcess:
             self._answers.write(verdict)
 
     def _ending(
-        self, order: TrialOrder, ear: TrialEar, ended: Exit | None, seconds: float | None
+        self, order: TrialOrder, ear: TrialListener, ended: Exit | None, seconds: float | None
     ) -> Ending | None:
         self._ear = None
         told = Ending.read(Path(order.folder)) if ear.has_ended or ended is not None else None
@@ -138,7 +138,7 @@ class TrialProcess:
             self._resources = resources.pop_all()
         return child
 
-    def _begin(self, child: Child, order: TrialOrder, ear: TrialEar) -> Exit | None:
+    def _begin(self, child: Child, order: TrialOrder, ear: TrialListener) -> Exit | None:
         """Gives a trial to the process; returns None once it has begun, or how the process ended before."""
         assert self._orders is not None
         left = memoryview(json.dumps(order.to_json()).encode() + b"\n")

@@ -19,7 +19,7 @@ LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startsw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ProcessState:
     """A process as it is before its first trial.
 
     Attributes:

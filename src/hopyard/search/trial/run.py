@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.codec.records import encode_file
-from hopyard.protocol.cluster_map import Members
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
 from hopyard.search.trial.assignment import Assignment
-from hopyard.search.trial.listener import TrialEar
+from hopyard.search.trial.listener import TrialListener
 from hopyard.search.trial.order import Ending, TrialOrder
 from hopyard.tracking import NodeState, TrialRecord, TrialState, run_paths
 from hopyard.worker.checkpoints import Checkpoints
-from hopyard.worker.recorder import Keeper
+from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TrialRun:
         self._assignment = assignment
         self._folder = folder
         self._slot = slot
-        self._keeper: Keeper | None = None
+        self._keeper: NodeRecorder | None = None
         self._keeping = threading.Lock()
         self._events: EventFile | None = None
         self._is_shown = False
@@ -76,7 +76,9 @@ class TrialRun:
         """Returns what came of the trial, which is stored by then; None if it was cut short, which leaves no record."""
         started = time.time()
         checkpoints = Checkpoints(self._task, self._folder)
-        place = NodePlace(scratch=self._folder, checkpoints=checkpoints.folder, members=Members(by_role={}))
+        place = NodePlace(
+            scratch=self._folder, checkpoints=checkpoints.folder, members=ClusterMap(by_role={})
+        )
         _tidy(self._folder, place.logdir, place.temporary)
         checkpoints.fetch()
         order = TrialOrder(
@@ -85,10 +87,10 @@ class TrialRun:
             folder=str(self._folder),
             token=uuid.uuid4().hex,
         )
-        self._keeper = keeper = Keeper(self._task, place.logdir, checkpoints)
+        self._keeper = keeper = NodeRecorder(self._task, place.logdir, checkpoints)
         if self._orders.events is not None:
             self._events = self._orders.events.begin(params=self._assignment.params, started=started)
-        ear = TrialEar(order.token, keeper, judge=judge, answer=process.answer)
+        ear = TrialListener(order.token, keeper, judge=judge, answer=process.answer)
         ending = process.run(order, ear, self._orders.trial_seconds)
         if ending is None or ear.is_dropped:
             self._forget()
@@ -116,9 +118,9 @@ class TrialRun:
                 self._is_shown = True
                 self._show(self._events)
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         """Returns what the driver is told of the trial while it runs."""
-        return Sign() if self._keeper is None else self._keeper.sign()
+        return Heartbeat() if self._keeper is None else self._keeper.sign()
 
     def _record(self, ending: Ending, started: float, *, is_hopeless: bool) -> TrialRecord:
         stopped = is_hopeless and ending.state is TrialState.FINISHED
@@ -139,7 +141,7 @@ class TrialRun:
             traceback=ending.traceback,
         )
 
-    def _store(self, keeper: Keeper, record: TrialRecord) -> TrialRecord:
+    def _store(self, keeper: NodeRecorder, record: TrialRecord) -> TrialRecord:
         """Stores all that the trial leaves, its record last; returns the record as it was stored."""
         assert record.started is not None
         outcome = replace(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.codec.records import encode_line
 from hopyard.errors import DriverOutOfReach
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.scratch import scratch_folder
 from hopyard.search.study.scheduler import Verdict
 from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT
@@ -28,7 +28,7 @@ from hopyard.tensorboard.hparams import is_installed
 from hopyard.tracking import RunId, TrialRecord
 from hopyard.worker.gpus.request import DeviceRequest, claim
 from hopyard.worker.lease import OUT_OF_REACH, Lease, Link
-from hopyard.worker.periodic import Chore, Housekeeper
+from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.task import search_path
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Slot:
             resources.enter_context(self._lease)
             self._process = TrialProcess(scratch, self._environment(devices))
             resources.callback(self._process.close)
-            resources.enter_context(Housekeeper(Chore(self._do_chores, CHORE_SECONDS)))
+            resources.enter_context(PeriodicThread(Periodic(self._do_chores, CHORE_SECONDS)))
             count = self._run_trials(scratch, self._process)
         if not self._over.is_set():
             self._call(LEAVE)
@@ -139,10 +139,10 @@ class Slot:
     def release(self, grace_seconds: float) -> None:
         """Does nothing: a slot is told to leave when it asks for its next trial."""
 
-    def sign(self) -> Sign:
+    def sign(self) -> Heartbeat:
         """Returns what the driver is told with each renewal of the lease."""
         trial = self._trial
-        return Sign() if trial is None else trial.sign()
+        return Heartbeat() if trial is None else trial.sign()
 
     def _do_chores(self) -> None:
         trial = self._trial

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from hopyard.backends.spark import gpu_share
 from hopyard.control.driver_wire import driver_address
 from hopyard.errors import BackendFailed
-from hopyard.search.study.scheduler import Desk
-from hopyard.search.study.scheduler_service import DeskService
+from hopyard.search.study.scheduler import TrialScheduler
+from hopyard.search.study.scheduler_service import SchedulerService
 from hopyard.search.trial.slot import Slot, SlotOrders
 from hopyard.spark.job import (
-    SparkAction,
+    SparkJob,
     active_tasks,
     is_cancelled,
     lost_tasks,
@@ -73,7 +73,7 @@ class SparkSlotBackend:
         """
         return slots_at_once(self._context, gpu_share(devices))
 
-    def start(self, orders: SlotOrders, count: int, service: DeskService) -> SparkSlots:
+    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> SparkSlots:
         """Starts a job with so many tasks."""
         return SparkSlots(self._context, orders, count, service)
 
@@ -85,7 +85,9 @@ class SparkSlots:
     between one start and the next.
     """
 
-    def __init__(self, context: SparkContext, orders: SlotOrders, count: int, service: DeskService) -> None:
+    def __init__(
+        self, context: SparkContext, orders: SlotOrders, count: int, service: SchedulerService
+    ) -> None:
         self._context = context
         self._service = service
         self._count = count
@@ -116,7 +118,7 @@ class SparkSlots:
             lost = lost_tasks(self._context, self._group)
             if lost > self._lost:
                 self._lost = lost
-                self._service.look(Desk.suspect)
+                self._service.look(TrialScheduler.suspect)
             return
         if self._service.tick():
             return
@@ -141,10 +143,10 @@ class SparkSlots:
         finally:
             self._server.close()
 
-    def _start(self) -> SparkAction:
+    def _start(self) -> SparkJob:
         self._starts += 1
         self._ends_at_start = self._ends()
-        return SparkAction(
+        return SparkJob(
             self._context,
             self._rows,
             group=self._group,

@@ -22,7 +22,7 @@ SCHEMA = pyarrow.schema([("chunk", pyarrow.binary())])
 _STREAM = "outcome"
 
 
-class Courier:
+class OutcomeSender:
     """Brings the outcome of one node to its driver.
 
     Args:

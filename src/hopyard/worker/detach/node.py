@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from hopyard.errors import DriverOutOfReach
 from hopyard.wire import Json, WireClient
-from hopyard.worker.detach.delivery import Courier
+from hopyard.worker.detach.delivery import OutcomeSender
 from hopyard.worker.detach.start import GATHERED, HEARD, Orders
 from hopyard.worker.lease import CALL_SECONDS, ENDED, REGISTER, Link
 from hopyard.worker.supervisor import Supervisor
@@ -37,7 +37,7 @@ def supervise(orders: Orders, heard: int) -> bool:
             address=orders.address,
             gpus=orders.gpus,
             life=orders.life,
-            courier=Courier(client, rank, life=orders.life, patience=orders.task.lease_seconds),
+            courier=OutcomeSender(client, rank, life=orders.life, patience=orders.task.lease_seconds),
             is_orphan=executor.is_gone,
         )
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from hopyard.wire import WireClient
-from hopyard.worker.detach.delivery import Courier, within
+from hopyard.worker.detach.delivery import OutcomeSender, within
 from hopyard.worker.detach.lost_outcome import lost_outcome
 from hopyard.worker.detach.start import Orders
 from hopyard.worker.lease import CALL_SECONDS, LEFT
@@ -29,6 +29,6 @@ def tell(orders: Orders, reason: str, last_lines: tuple[str, ...], *, seconds: f
     outcome = lost_outcome(task, socket.gethostname(), f"{reason}{cause}", last_lines)
     patience = task.lease_seconds if seconds is None else seconds
     with WireClient(endpoint, timeout=CALL_SECONDS) as link:
-        courier = Courier(link, task.node.rank, life=orders.life, patience=patience)
+        courier = OutcomeSender(link, task.node.rank, life=orders.life, patience=patience)
         courier.deliver(outcome, as_long_as=within(patience))
         link.call(LEFT, {"rank": task.node.rank, "life": orders.life})

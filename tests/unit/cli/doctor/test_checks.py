@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopyard.cli.doctor.doctor import checks
+from hopyard.cli.doctor import checks
 from hopyard.cli.doctor.finding import Finding, Verdict
 from hopyard.store import Project
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.level import EpochEnd
 from hopyard.feed.pieces import Piece
@@ -34,7 +34,7 @@ def drawn(inbox: Inbox) -> list[int]:
 
 def test_later_epochs_are_read_again_from_disk(tmp_path: Path) -> None:
     inbox = Inbox()
-    keeping = Keeping(inbox, tmp_path)
+    keeping = EpochCache(inbox, tmp_path)
     keeping.begin(3, share=1.0)
     for start in (0, 100):
         keeping.append(3, piece(start))
@@ -48,7 +48,7 @@ def test_later_epochs_are_read_again_from_disk(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_another_feed_is_not_kept(tmp_path: Path) -> None:
-    keeping = Keeping(Inbox(), tmp_path)
+    keeping = EpochCache(Inbox(), tmp_path)
     keeping.append(0, piece(0))
     keeping.begin(1, share=1.0)
     keeping.append(0, piece(0))
@@ -57,7 +57,7 @@ def test_what_belongs_to_another_feed_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_not_whole(tmp_path: Path) -> None:
-    keeping = Keeping(Inbox(), tmp_path)
+    keeping = EpochCache(Inbox(), tmp_path)
     keeping.begin(0, share=1e-12)
     keeping.append(0, piece(0))
     assert not keeping.seal(0)
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_not_whole(tmp_path: Path) -> None:
 
 def test_a_stop_ends_the_reading(tmp_path: Path) -> None:
     inbox = Inbox(limit_bytes=1)
-    keeping = Keeping(inbox, tmp_path)
+    keeping = EpochCache(inbox, tmp_path)
     keeping.begin(0, share=1.0)
     for start in (0, 100):
         keeping.append(0, piece(start))

@@ -7,9 +7,9 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.driver.group_status import Standing, feed_token
+from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.feed.driver.targets import FedNodes
 from hopyard.feed.lockstep.member import Round
 from hopyard.feed.node.inbox import Inbox
@@ -31,13 +31,13 @@ def node(rank: int, phase: Phase = Phase.RUNNING, address: str = NOWHERE, **stat
 class ScriptedRun:
     """A run that takes a step whenever somebody waits for it; after the last one it has ended."""
 
-    def __init__(self, *steps: Standing, error: BaseException | None = None, ends: bool = True) -> None:
+    def __init__(self, *steps: GroupStatus, error: BaseException | None = None, ends: bool = True) -> None:
         self._steps = list(steps)
         self._error = error
         self._ends = ends
         self._has_ended = False
 
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStatus:
         return self._steps[0]
 
     def has_ended(self, within_seconds: float = 0.0) -> bool:
@@ -52,8 +52,8 @@ class ScriptedRun:
         return self._error if self._has_ended else None
 
 
-def standing(*nodes: NodeStatus, attempt: int = 0) -> Standing:
-    return Standing(attempt=attempt, nodes=nodes)
+def standing(*nodes: NodeStatus, attempt: int = 0) -> GroupStatus:
+    return GroupStatus(attempt=attempt, nodes=nodes)
 
 
 def fed(run: ScriptedRun, *ranks: int, verdict_seconds: float = 60.0) -> FedNodes:
@@ -72,7 +72,7 @@ class Servers:
         service = FeedService(
             inbox,
             StoredRows(Path(tempfile.gettempdir())),
-            Keeping(inbox, Path(tempfile.gettempdir())),
+            EpochCache(inbox, Path(tempfile.gettempdir())),
             Round(),
         )
         server = WireServer(service, address="127.0.0.1", token=feed_token(SECRET, attempt))

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from hopyard.errors import FeedJobFailed
-from hopyard.feed.driver.end import Farewell
+from hopyard.feed.driver.end import EndOfFeed
 from hopyard.protocol.node_status import Phase
 
 from .scripted_run import ScriptedRun, Servers, fed, node, standing
@@ -21,7 +21,7 @@ def servers() -> Iterator[Servers]:
 
 
 def say(run: ScriptedRun, timeout: float | None = None) -> None:
-    Farewell(run, fed(run)).say(timeout)
+    EndOfFeed(run, fed(run)).say(timeout)
 
 
 def test_each_node_is_told_of_the_end_as_soon_as_it_listens(servers: Servers) -> None:
@@ -49,7 +49,7 @@ def test_nodes_that_are_still_to_get_rows_are_not_told_of_the_end(servers: Serve
     inbox, address = servers.start()
     run = ScriptedRun(standing(node(0, address=address), node(1, Phase.FINISHED)), ends=False)
     fed_attempts: set[int] = set()
-    farewell = Farewell(run, fed(run), has_fed=fed_attempts.__contains__)
+    farewell = EndOfFeed(run, fed(run), has_fed=fed_attempts.__contains__)
     farewell.say(0.1)
     assert not inbox.is_done
     fed_attempts.add(0)
@@ -64,4 +64,4 @@ def test_a_farewell_ends_with_the_run() -> None:
 def test_a_node_that_cannot_be_told_of_the_end_is_named() -> None:
     run = ScriptedRun(standing(node(0, Phase.FINISHED), node(1)), ends=False)
     with pytest.raises(FeedJobFailed, match="node 1 on there could not be told of the end"):
-        Farewell(run, fed(run), tell_seconds=0.01).say(None)
+        EndOfFeed(run, fed(run), tell_seconds=0.01).say(None)

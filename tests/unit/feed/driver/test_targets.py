@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from hopyard.errors import FeedJobFailed, NodesReplaced, NotFed
-from hopyard.feed.driver.group_status import Standing
+from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.node.service import COUNTS
 from hopyard.protocol.node_status import Phase
 
@@ -51,7 +51,7 @@ def test_nodes_that_have_returned_are_not_waited_for() -> None:
     ],
     ids=["ended", "failing", "lost"],
 )
-def test_nodes_that_failed_are_waited_for_until_they_are_started_again(failing: Standing) -> None:
+def test_nodes_that_failed_are_waited_for_until_they_are_started_again(failing: GroupStatus) -> None:
     again = standing(node(0, Phase.AWAITED, ""), node(1, Phase.AWAITED, ""), attempt=1)
     run = ScriptedRun(failing, failing, again, standing(node(0), node(1), attempt=1))
     team = fed(run).gather(0)

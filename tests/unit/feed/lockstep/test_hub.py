@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep, NoWholeBatch
-from hopyard.feed.lockstep.hub import Agreement, Answer, Ask, Roll, Uneven, Verdict
+from hopyard.feed.lockstep.hub import Answer, Ask, LockstepCount, LockstepHub, Uneven, Verdict
 
 pytestmark = pytest.mark.unit
 
 
-def roll(policy: Uneven, **nodes: tuple[int, bool]) -> Roll:
+def roll(policy: Uneven, **nodes: tuple[int, bool]) -> LockstepCount:
     """A roll in which node ``n0``, ``n1``... has reported how many batches it has, and whether that is final."""
-    made = Roll(range(len(nodes)), policy)
+    made = LockstepCount(range(len(nodes)), policy)
     for rank, (have, final) in enumerate(nodes.values()):
         made.report(rank, have=have, final=final)
     return made
@@ -41,7 +41,7 @@ def test_all_go_up_to_the_batch_that_everybody_has(policy: Uneven) -> None:
 
 @ALL
 def test_a_node_that_has_not_reported_is_waited_for(policy: Uneven) -> None:
-    counts = Roll([4, 7], policy)
+    counts = LockstepCount([4, 7], policy)
     counts.report(4, have=2, final=False)
     assert counts.verdict(1).answer is Answer.WAIT
 
@@ -158,9 +158,9 @@ def test_a_report_that_comes_late_takes_nothing_back(policy: Uneven) -> None:
 @ALL
 def test_a_stranger_is_told_who_trains_in_step(policy: Uneven) -> None:
     with pytest.raises(NotInStep, match=r"node 7 .* 0, 1"):
-        Roll([0, 1], policy).report(7, have=1, final=False)
+        LockstepCount([0, 1], policy).report(7, have=1, final=False)
     with pytest.raises(NotInStep):
-        Roll([0, 1], policy).leave(7, used=1)
+        LockstepCount([0, 1], policy).leave(7, used=1)
 
 
 # --- leaving ---------------------------------------------------------------------------------------
@@ -317,11 +317,11 @@ class Simulation:
     size: int
     batch: int
     pieces: list[int]
-    roll: Roll = field(init=False)
+    roll: LockstepCount = field(init=False)
     nodes: list[Worker] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.roll = Roll(range(self.size), self.policy)
+        self.roll = LockstepCount(range(self.size), self.policy)
         self.nodes = [Worker(rank) for rank in range(self.size)]
 
     def run(self) -> None:
@@ -431,11 +431,11 @@ def test_the_others_stay_in_step_when_a_node_leaves(policy: Uneven) -> None:
 # --- threads ---------------------------------------------------------------------------------------
 
 
-def agreement(policy: Uneven, size: int) -> Agreement:
-    return Agreement(Roll(range(size), policy))
+def agreement(policy: Uneven, size: int) -> LockstepHub:
+    return LockstepHub(LockstepCount(range(size), policy))
 
 
-def take_all(nodes: Agreement, rank: int, have: int, barrier: threading.Barrier) -> int:
+def take_all(nodes: LockstepHub, rank: int, have: int, barrier: threading.Barrier) -> int:
     """Takes batches in step with other threads, as long as there are any."""
     used = known = 0
     while True:

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.hub import Uneven
-from hopyard.feed.lockstep.member import Company, InStep, Round
+from hopyard.feed.lockstep.member import Company, LockstepMember, Round
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
@@ -37,7 +37,7 @@ class Company2:
         self.inboxes = [Inbox(), Inbox()]
         self.rounds = [Round(), Round()]
         services = [
-            FeedService(inbox, StoredRows(folder), Keeping(inbox, folder), round_)
+            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_)
             for inbox, round_ in zip(self.inboxes, self.rounds, strict=True)
         ]
         servers = [
@@ -48,14 +48,14 @@ class Company2:
         for round_ in self.rounds:
             round_.meet(Company(hub=hub, ranks=(0, 1)))
         self.feeds = [
-            RowFeed(inbox, InStep(rank, policy, round_))
+            RowFeed(inbox, LockstepMember(rank, policy, round_))
             for rank, (inbox, round_) in enumerate(zip(self.inboxes, self.rounds, strict=True))
         ]
 
     def give(self, *rows: int) -> None:
         for rank, number in enumerate(rows):
             batch = pa.record_batch({"x": pa.array(range(number), pa.int64())})
-            self.inboxes[rank].put(Piece(batch=batch, start=0, rows=number), Share(0, 0, rank), 1)
+            self.inboxes[rank].put(Piece(batch=batch, start=0, rows=number), PartitionKey(0, 0, rank), 1)
 
     def train(self) -> list[list[int]]:
         """Returns the sizes of the batches that each node got, with a barrier after each as an all-reduce has it."""
@@ -150,7 +150,7 @@ def test_no_batch_is_taken_that_another_node_may_not_get(company: Callable[[Unev
     with ThreadPoolExecutor(2) as pool:
         steps = [pool.submit(both._steps, feed, threading.Barrier(1)) for feed in both.feeds]
         # the first node has three batches; it may use the second one only when the other node has one
-        both.inboxes[1].put(piece(10), Share(0, 0, 9), 1)
+        both.inboxes[1].put(piece(10), PartitionKey(0, 0, 9), 1)
         for inbox in both.inboxes:
             inbox.end()
         taken = [len(step.result(SECONDS)) for step in steps]

@@ -11,7 +11,7 @@ from hopyard.errors import NotFed
 from hopyard.feed.node import inbox as inbox_module
 from hopyard.feed.node.epoch_marks import NO_EPOCH
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.pieces import Piece
 
@@ -31,7 +31,7 @@ class Fed:
         for epoch in (0, 1):
             batch = pa.record_batch({"x": pa.array(range(ROWS), pa.int64())})
             self.inbox.begin(5, epoch, 2 - epoch)
-            self.inbox.put(Piece(batch=batch, start=0, rows=ROWS), Share(5, epoch, 0), 1)
+            self.inbox.put(Piece(batch=batch, start=0, rows=ROWS), PartitionKey(5, epoch, 0), 1)
             self.inbox.end_epoch(5, epoch)
 
     def _hear(self) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.level import Taken
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.unit
 
-SHARE = Share(0, 0, 3)
+SHARE = PartitionKey(0, 0, 3)
 ROWS = 100
 SIZE = 8 * ROWS
 SECONDS = 10
@@ -103,8 +103,8 @@ def test_an_attempt_that_was_given_up_is_barred_also_while_it_waits(
 def test_other_partitions_and_epochs_are_not_barred() -> None:
     inbox = Inbox()
     inbox.claim(SHARE, attempt=9)
-    assert inbox.put(piece(), Share(0, 0, 4), attempt=1) is Taken.KEPT
-    assert inbox.put(piece(), Share(0, 1, 3), attempt=1) is Taken.KEPT
+    assert inbox.put(piece(), PartitionKey(0, 0, 4), attempt=1) is Taken.KEPT
+    assert inbox.put(piece(), PartitionKey(0, 1, 3), attempt=1) is Taken.KEPT
 
 
 def test_the_home_of_a_partition_knows_a_second_attempt() -> None:
@@ -118,7 +118,7 @@ def test_the_home_of_a_partition_knows_a_second_attempt() -> None:
 
 def test_many_threads_bring_and_nothing_is_lost() -> None:
     inbox = Inbox(limit_bytes=3 * SIZE)
-    shares = [Share(0, 0, number) for number in range(8)]
+    shares = [PartitionKey(0, 0, number) for number in range(8)]
     threads = [
         threading.Thread(target=lambda share=share: [inbox.put(piece(ROWS * n), share, 1) for n in range(20)])
         for share in shares

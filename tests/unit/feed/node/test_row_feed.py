@@ -8,7 +8,7 @@ import pytest
 
 from hopyard.errors import BadArguments, ResultsMissing, WrongResults
 from hopyard.feed.node.inbox import Inbox
-from hopyard.feed.node.received_rows import Share
+from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.pieces import Piece, pack
 from hopyard.feed.results import decode
@@ -26,7 +26,7 @@ def feed_of(*pieces: pa.RecordBatch | list[object], ended: bool = True) -> tuple
     inbox = Inbox()
     for number, some in enumerate(pieces):
         batch = pack(some) if isinstance(some, list) else some
-        inbox.put(Piece(batch=batch, start=0, rows=len(some)), Share(0, 0, number), 1)
+        inbox.put(Piece(batch=batch, start=0, rows=len(some)), PartitionKey(0, 0, number), 1)
     if ended:
         inbox.end()
     return RowFeed(inbox), inbox

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hopyard.feed.shared_memory.buffer import UNIT_BYTES, OpenShelf, Place, Shelf, ShelfName
+from hopyard.feed.shared_memory.buffer import UNIT_BYTES, BufferName, OpenBuffer, Place, SharedBuffer
 
 pytestmark = [
     pytest.mark.unit,
@@ -21,8 +21,8 @@ UNITS = 4
 
 
 @pytest.fixture
-def shelf() -> Iterator[Shelf]:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+def shelf() -> Iterator[SharedBuffer]:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
         yield shelf
 
 
@@ -34,20 +34,20 @@ def big() -> pa.RecordBatch:
     return batch(0, rows=UNITS * UNIT_BYTES // 8)
 
 
-def lay(shelf: Shelf, rows: pa.RecordBatch) -> Place:
+def lay(shelf: SharedBuffer, rows: pa.RecordBatch) -> Place:
     laid = shelf.put(rows)
     assert laid is not None
     shelf.hand_over(laid.place)
     return laid.place
 
 
-def test_a_batch_can_be_read_where_it_lies(shelf: Shelf) -> None:
+def test_a_batch_can_be_read_where_it_lies(shelf: SharedBuffer) -> None:
     place = lay(shelf, batch(5))
-    read = OpenShelf(ShelfName.of(str(shelf.name))).batch(Place.of(place.to_bytes()))
+    read = OpenBuffer(BufferName.of(str(shelf.name))).batch(Place.of(place.to_bytes()))
     assert read.equals(batch(5))
 
 
-def test_the_feeder_keeps_what_it_has_laid_down(shelf: Shelf) -> None:
+def test_the_feeder_keeps_what_it_has_laid_down(shelf: SharedBuffer) -> None:
     laid = [shelf.put(batch(number)) for number in range(UNITS)]
     assert [each is not None and each.batch.equals(batch(number)) for number, each in enumerate(laid)] == [
         True
@@ -55,8 +55,8 @@ def test_the_feeder_keeps_what_it_has_laid_down(shelf: Shelf) -> None:
     assert shelf.put(batch(9)) is None
 
 
-def test_a_place_is_free_when_neither_side_has_the_batch(shelf: Shelf) -> None:
-    reader = OpenShelf(shelf.name)
+def test_a_place_is_free_when_neither_side_has_the_batch(shelf: SharedBuffer) -> None:
+    reader = OpenBuffer(shelf.name)
     places = [lay(shelf, batch(number)) for number in range(UNITS)]
     batches = [reader.batch(place) for place in places]
     assert shelf.put(batch(9)) is None
@@ -70,21 +70,21 @@ def test_a_place_is_free_when_neither_side_has_the_batch(shelf: Shelf) -> None:
     assert [each.column("number")[0].as_py() for each in batches] == [0, 1, 3]
 
 
-def test_a_batch_that_was_never_handed_over_leaves_its_place_with_the_feeder(shelf: Shelf) -> None:
+def test_a_batch_that_was_never_handed_over_leaves_its_place_with_the_feeder(shelf: SharedBuffer) -> None:
     for number in range(3 * UNITS):
         assert shelf.put(batch(number)) is not None
 
 
-def test_a_batch_that_is_too_big_is_not_laid_down(shelf: Shelf) -> None:
+def test_a_batch_that_is_too_big_is_not_laid_down(shelf: SharedBuffer) -> None:
     assert shelf.put(big()) is None
 
 
-def test_a_batch_may_lie_on_several_units(shelf: Shelf) -> None:
+def test_a_batch_may_lie_on_several_units(shelf: SharedBuffer) -> None:
     rows = batch(0, rows=UNIT_BYTES // 8)
-    assert OpenShelf(shelf.name).batch(lay(shelf, rows)).equals(rows)
+    assert OpenBuffer(shelf.name).batch(lay(shelf, rows)).equals(rows)
 
 
-def test_a_slice_is_laid_down_without_the_rest(shelf: Shelf) -> None:
+def test_a_slice_is_laid_down_without_the_rest(shelf: SharedBuffer) -> None:
     laid = shelf.put(big().slice(7, 3))
     assert laid is not None
     assert laid.place.units == 1
@@ -92,36 +92,39 @@ def test_a_slice_is_laid_down_without_the_rest(shelf: Shelf) -> None:
 
 
 def test_what_was_opened_stays_when_the_shelf_is_gone() -> None:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
-        read = OpenShelf(shelf.name).batch(lay(shelf, batch(5)))
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
+        read = OpenBuffer(shelf.name).batch(lay(shelf, batch(5)))
     assert read.equals(batch(5))
 
 
 def test_a_shelf_that_is_gone_cannot_be_opened() -> None:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
         name = shelf.name
     with pytest.raises(OSError, match="fd"):
-        OpenShelf(name)
+        OpenBuffer(name)
 
 
-def test_another_file_is_not_taken_for_the_shelf(shelf: Shelf) -> None:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as other, pytest.raises(FileNotFoundError, match="another shelf"):
-        OpenShelf(ShelfName(pid=os.getpid(), descriptor=other.name.descriptor, key=shelf.name.key))
+def test_another_file_is_not_taken_for_the_shelf(shelf: SharedBuffer) -> None:
+    with (
+        closing(SharedBuffer(UNITS * UNIT_BYTES)) as other,
+        pytest.raises(FileNotFoundError, match="another shelf"),
+    ):
+        OpenBuffer(BufferName(pid=os.getpid(), descriptor=other.name.descriptor, key=shelf.name.key))
 
 
 @pytest.mark.parametrize("content", [b"", b"short"])
-def test_a_file_that_is_no_shelf_is_refused(shelf: Shelf, content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_shelf_is_refused(shelf: SharedBuffer, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     with path.open("r+b") as file, pytest.raises(FileNotFoundError, match="is no shelf"):
-        OpenShelf(ShelfName(pid=os.getpid(), descriptor=file.fileno(), key=shelf.name.key))
+        OpenBuffer(BufferName(pid=os.getpid(), descriptor=file.fileno(), key=shelf.name.key))
 
 
 READER = """
 import sys
-from hopyard.feed.shared_memory.buffer import OpenShelf, Place, ShelfName
+from hopyard.feed.shared_memory.buffer import OpenBuffer, Place, BufferName
 
-shelf = OpenShelf(ShelfName.of(sys.argv[1]))
+shelf = OpenBuffer(BufferName.of(sys.argv[1]))
 for line in sys.stdin:
     batch = shelf.batch(Place.of(bytes.fromhex(line)))
     number = batch.column("number")[0].as_py()
@@ -130,7 +133,7 @@ for line in sys.stdin:
 """
 
 
-def test_another_process_reads_what_lies_there_and_frees_it(shelf: Shelf) -> None:
+def test_another_process_reads_what_lies_there_and_frees_it(shelf: SharedBuffer) -> None:
     command = [sys.executable, "-c", READER, str(shelf.name)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdin is not None

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from hopyard.feed.shared_memory.buffer import ShelfName
-from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.shared_memory.buffer import BufferName
+from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.testing.watching import wait_until
 
 pytestmark = [
@@ -16,7 +16,7 @@ pytestmark = [
 NODES = ("a", "b")
 
 
-def used(shelves: Shelves, readers: object = NODES, *, is_settled: bool = True) -> ShelfName:
+def used(shelves: BufferPool, readers: object = NODES, *, is_settled: bool = True) -> BufferName:
     """Returns the name of the shelf that a task got."""
     with shelves.lend(readers, is_near=True) as lent:
         assert lent.shelf is not None
@@ -24,7 +24,7 @@ def used(shelves: Shelves, readers: object = NODES, *, is_settled: bool = True) 
         return lent.shelf.name
 
 
-def is_open(name: ShelfName) -> bool:
+def is_open(name: BufferName) -> bool:
     try:
         return "hopyard-shelf" in os.readlink(f"/proc/self/fd/{name.descriptor}")
     except FileNotFoundError:
@@ -32,19 +32,19 @@ def is_open(name: ShelfName) -> bool:
 
 
 def test_the_next_task_gets_the_same_shelf() -> None:
-    shelves = Shelves()
+    shelves = BufferPool()
     assert used(shelves) == used(shelves) == used(shelves)
 
 
 def test_a_task_for_other_nodes_gets_another_one() -> None:
-    shelves = Shelves()
+    shelves = BufferPool()
     first, second = used(shelves), used(shelves, readers=("c",))
     assert first.key != second.key
     assert is_open(second)
 
 
 def test_a_shelf_on_which_something_may_stay_in_use_is_given_up() -> None:
-    shelves = Shelves()
+    shelves = BufferPool()
     first = used(shelves, is_settled=False)
     assert not is_open(first)
     assert used(shelves).key != first.key
@@ -53,19 +53,19 @@ def test_a_shelf_on_which_something_may_stay_in_use_is_given_up() -> None:
 def test_a_task_that_fails_gives_its_shelf_up() -> None:
     names = []
 
-    def fail(shelves: Shelves) -> None:
+    def fail(shelves: BufferPool) -> None:
         with shelves.lend(NODES, is_near=True) as lent:
             assert lent.shelf is not None
             names.append(lent.shelf.name)
             raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="disk"):
-        fail(Shelves())
+        fail(BufferPool())
     assert not is_open(names[0])
 
 
 def test_two_tasks_at_once_have_two_of_which_one_is_kept() -> None:
-    shelves = Shelves()
+    shelves = BufferPool()
     with shelves.lend(NODES, is_near=True) as lent:
         assert lent.shelf is not None
         inner = used(shelves)
@@ -77,10 +77,10 @@ def test_two_tasks_at_once_have_two_of_which_one_is_kept() -> None:
 
 
 def test_a_shelf_that_nobody_asks_for_is_given_up() -> None:
-    name = used(Shelves(kept_seconds=0.05))
+    name = used(BufferPool(kept_seconds=0.05))
     wait_until(lambda: not is_open(name), "the shelf is closed", 10)
 
 
 def test_who_has_no_node_on_its_host_has_no_shelf() -> None:
-    with Shelves().lend(NODES, is_near=False) as lent:
+    with BufferPool().lend(NODES, is_near=False) as lent:
         assert lent.shelf is None

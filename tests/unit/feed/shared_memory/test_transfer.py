@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import PeerGone
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import Round
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
-from hopyard.feed.shared_memory.buffer import UNIT_BYTES, Shelf
-from hopyard.feed.shared_memory.transfer import NO_SHELF, Giver, Taker, shelved
+from hopyard.feed.shared_memory.buffer import UNIT_BYTES, SharedBuffer
+from hopyard.feed.shared_memory.transfer import NO_SHELF, BufferReceiver, BufferSender, shelved
 from hopyard.wire import WireClient, WireServer
 
 pytestmark = [
@@ -30,8 +30,8 @@ ROWS = 100
 
 
 @pytest.fixture
-def shelf() -> Iterator[Shelf]:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+def shelf() -> Iterator[SharedBuffer]:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
         yield shelf
 
 
@@ -39,7 +39,10 @@ def shelf() -> Iterator[Shelf]:
 def client() -> Iterator[WireClient]:
     inbox = Inbox()
     service = FeedService(
-        inbox, StoredRows(Path(tempfile.gettempdir())), Keeping(inbox, Path(tempfile.gettempdir())), Round()
+        inbox,
+        StoredRows(Path(tempfile.gettempdir())),
+        EpochCache(inbox, Path(tempfile.gettempdir())),
+        Round(),
     )
     with (
         WireServer(service, address="127.0.0.1", close_timeout=2) as server,
@@ -55,42 +58,42 @@ def pieces(number: int) -> list[Piece]:
     ]
 
 
-def test_pieces_on_a_shelf_go_together_with_one_message(client: WireClient, shelf: Shelf) -> None:
-    giver = Giver(client, shelf)
+def test_pieces_on_a_shelf_go_together_with_one_message(client: WireClient, shelf: SharedBuffer) -> None:
+    giver = BufferSender(client, shelf)
     (item,) = giver.items([shelved(piece, shelf) for piece in pieces(UNITS)])
     assert item.batch.num_rows == 0
-    assert list(Taker(giver.shelf).pieces(item)) == pieces(UNITS)
+    assert list(BufferReceiver(giver.shelf).pieces(item)) == pieces(UNITS)
 
 
-def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, shelf: Shelf) -> None:
-    giver = Giver(client, shelf)
+def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, shelf: SharedBuffer) -> None:
+    giver = BufferSender(client, shelf)
     laid = [shelved(piece, shelf) for piece in pieces(UNITS + 2)]
     given = [*laid[3:4], *laid[:3], *laid[4:]]
     items = list(giver.items(given))
     assert [item.batch.num_rows for item in items] == [ROWS, 0, ROWS]
-    taker = Taker(giver.shelf)
+    taker = BufferReceiver(giver.shelf)
     assert [piece.start // ROWS for item in items for piece in taker.pieces(item)] == [3, 0, 1, 2, 4]
 
 
 def test_a_node_that_cannot_reach_the_shelf_is_sent_the_rows(client: WireClient) -> None:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
         laid = shelved(pieces(1)[0], shelf)
-    giver = Giver(client, shelf)  # the shelf is gone, as it is to a node that runs elsewhere
+    giver = BufferSender(client, shelf)  # the shelf is gone, as it is to a node that runs elsewhere
     (item,) = giver.items([laid])
     assert giver.shelf == NO_SHELF
     assert item.batch.num_rows == ROWS
-    assert list(Taker(NO_SHELF).pieces(item)) == pieces(1)
+    assert list(BufferReceiver(NO_SHELF).pieces(item)) == pieces(1)
 
 
 def test_without_a_shelf_the_rows_are_sent(client: WireClient) -> None:
     piece = pieces(1)[0]
     assert shelved(piece, None) is piece
-    (item,) = Giver(client, None).items([piece])
+    (item,) = BufferSender(client, None).items([piece])
     assert item.batch is piece.batch
 
 
 def test_the_rows_of_a_feeder_that_is_gone_are_not_waited_for() -> None:
-    with closing(Shelf(UNITS * UNIT_BYTES)) as shelf:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
         name = str(shelf.name)
     with pytest.raises(PeerGone, match="feeder"):
-        Taker(name)
+        BufferReceiver(name)

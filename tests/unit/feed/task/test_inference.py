@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import RemoteError
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import Round
 from hopyard.feed.node.inbox import Inbox
@@ -20,9 +20,9 @@ from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import PICKLED_SCHEMA, Piece, cut_rows
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.results import decode
-from hopyard.feed.shared_memory.buffer import ShelfName
-from hopyard.feed.shared_memory.pool import Shelves
-from hopyard.feed.task.inference import AskPlan, ask
+from hopyard.feed.shared_memory.buffer import BufferName
+from hopyard.feed.shared_memory.pool import BufferPool
+from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
@@ -44,14 +44,14 @@ def inbox() -> Inbox:
 
 
 @pytest.fixture
-def plan(inbox: Inbox, tmp_path: Path) -> Iterator[AskPlan]:
-    service = FeedService(inbox, StoredRows(tmp_path), Keeping(inbox, tmp_path), Round())
+def plan(inbox: Inbox, tmp_path: Path) -> Iterator[InferencePlan]:
+    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), Round())
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
-        yield AskPlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
+        yield InferencePlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
         inbox.stop()
 
 
-def shelf_name(shelves: Shelves, plan: AskPlan) -> ShelfName:
+def shelf_name(shelves: BufferPool, plan: InferencePlan) -> BufferName:
     """Returns the name of the shelf that the next task would get."""
     with shelves.lend(plan.nodes, is_near=True) as lent:
         assert lent.shelf is not None
@@ -68,8 +68,8 @@ def answer_all(inbox: Inbox) -> None:
 
 @on_linux
 @pytest.mark.timeout(SECONDS / 2)
-def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: AskPlan, inbox: Inbox) -> None:
-    shelves = Shelves()
+def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: InferencePlan, inbox: Inbox) -> None:
+    shelves = BufferPool()
     name = shelf_name(shelves, plan)
     node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
     node.start()
@@ -83,8 +83,8 @@ def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: AskPlan,
 
 @on_linux
 @pytest.mark.timeout(SECONDS / 2)
-def test_a_task_that_did_not_gives_its_shelf_up(plan: AskPlan) -> None:
-    shelves = Shelves()
+def test_a_task_that_did_not_gives_its_shelf_up(plan: InferencePlan) -> None:
+    shelves = BufferPool()
     name = shelf_name(shelves, plan)
     with pytest.raises(RemoteError, match="UnpicklingError"):
         list(ask(plan, 0, [unreadable()], stage=1, shelves=shelves, host="here"))
@@ -93,6 +93,6 @@ def test_a_task_that_did_not_gives_its_shelf_up(plan: AskPlan) -> None:
 
 @pytest.mark.timeout(SECONDS / 2)
 @pytest.mark.parametrize("host", ["here", "elsewhere"])
-def test_rows_that_cannot_be_read_are_told_at_once(plan: AskPlan, host: str) -> None:
+def test_rows_that_cannot_be_read_are_told_at_once(plan: InferencePlan, host: str) -> None:
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [unreadable()], stage=1, shelves=Shelves(), host=host))
+        list(ask(plan, 0, [unreadable()], stage=1, shelves=BufferPool(), host=host))

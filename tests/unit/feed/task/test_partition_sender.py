@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import PeerGone, Superseded
-from hopyard.feed.cache.epoch_cache import Keeping
+from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import Round
 from hopyard.feed.node.inbox import Inbox
@@ -24,7 +24,7 @@ from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece, cut_batches
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
-from hopyard.feed.shared_memory.pool import Shelves
+from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.task.node_sender import WINDOW_PIECES
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
 from hopyard.testing.watching import wait_until
@@ -38,7 +38,10 @@ SECONDS = 20
 
 def service(inbox: Inbox) -> FeedService:
     return FeedService(
-        inbox, StoredRows(Path(tempfile.gettempdir())), Keeping(inbox, Path(tempfile.gettempdir())), Round()
+        inbox,
+        StoredRows(Path(tempfile.gettempdir())),
+        EpochCache(inbox, Path(tempfile.gettempdir())),
+        Round(),
     )
 
 
@@ -149,14 +152,14 @@ def feed(
     partition: int = 0,
     attempt: int = 1,
     host: str = "a",
-    shelves: Shelves | None = None,
+    shelves: BufferPool | None = None,
 ) -> PartitionReport:
     data = batches(rows) if isinstance(rows, int) else rows
 
     def cut(without: Ranges) -> Iterable[Piece]:
         return cut_batches(data, without=without, piece_bytes=8 * ROWS_OF_A_PIECE)
 
-    return feed_partition(plan, partition, attempt, cut, shelves=shelves or Shelves(), host=host)
+    return feed_partition(plan, partition, attempt, cut, shelves=shelves or BufferPool(), host=host)
 
 
 def test_all_rows_of_a_partition_arrive_once(make: Callable[..., Nodes]) -> None:
@@ -315,7 +318,7 @@ def test_a_connection_that_breaks_fails_the_attempt_and_the_next_one_is_exact(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
 def test_a_task_uses_the_shelf_of_the_one_before_it(make: Callable[..., Nodes]) -> None:
-    plan, shelves = make(2).plan(), Shelves()
+    plan, shelves = make(2).plan(), BufferPool()
     names = set()
     for partition in range(3):
         feed(plan, 5_000, partition=partition, shelves=shelves)
@@ -328,7 +331,7 @@ def test_a_task_uses_the_shelf_of_the_one_before_it(make: Callable[..., Nodes]) 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
 def test_a_shelf_is_not_used_again_when_a_node_wanted_no_more(make: Callable[..., Nodes]) -> None:
-    nodes, shelves = make(2), Shelves()
+    nodes, shelves = make(2), BufferPool()
     with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
         assert lent.shelf is not None
         name = lent.shelf.name

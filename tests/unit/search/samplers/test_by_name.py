@@ -8,7 +8,7 @@ import pytest
 from optuna.samplers import RandomSampler, TPESampler
 
 from hopyard.errors import InvalidSearch, MissingDependency
-from hopyard.search.samplers.by_name import by_name as samplers
+from hopyard.search.samplers import by_name as samplers
 from hopyard.search.samplers.by_name import sampler_for
 from hopyard.search.samplers.evolution_sampler import DifferentialEvolutionSampler
 from hopyard.search.samplers.fixed_rows import RowsSampler

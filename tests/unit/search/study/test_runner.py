@@ -18,7 +18,7 @@ from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.space.parameters import Range
 from hopyard.search.space.space import Space
 from hopyard.search.study.runner import StudyPlan, StudyRunner
-from hopyard.search.study.scheduler_service import NEXT, DeskService
+from hopyard.search.study.scheduler_service import NEXT, SchedulerService
 from hopyard.search.study.study import Study
 from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.slot import SlotOrders
@@ -68,7 +68,7 @@ class HereAndNow:
     def room(self, devices: DeviceRequest) -> int:
         return 1
 
-    def start(self, orders: SlotOrders, count: int, service: DeskService) -> Gone:
+    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Gone:
         ended = None
         while True:
             message: dict[str, Any] = {"life": "a", "slot": 0, "host": socket.gethostname(), "ended": ended}
@@ -143,7 +143,7 @@ class LooksFirst(HereAndNow):
         self._project = project
         self.seen: list[Study] = []
 
-    def start(self, orders: SlotOrders, count: int, service: DeskService) -> Gone:
+    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Gone:
         self.seen.append(Study.load("squares", project=self._project))
         return super().start(orders, count, service)
 

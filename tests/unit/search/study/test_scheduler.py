@@ -4,8 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from hopyard.protocol.node_status import Sign
-from hopyard.search.study.scheduler import DONE, MOST_LOSSES, QUIET_SECONDS, Desk, Instruction, Rules, Verdict
+from hopyard.protocol.node_status import Heartbeat
+from hopyard.search.study.scheduler import (
+    DONE,
+    MOST_LOSSES,
+    QUIET_SECONDS,
+    Instruction,
+    StudyRules,
+    TrialScheduler,
+    Verdict,
+)
 from hopyard.search.trial.assignment import Assignment
 from hopyard.tracking import TrialRecord, TrialState
 
@@ -49,7 +57,7 @@ class Office:
 
     def __init__(self, waiting: Sequence[Assignment] = (), **rules: object) -> None:
         self.book = Trials()
-        self.desk = Desk(self.book, Rules(**rules), waiting=waiting)  # type: ignore[arg-type]
+        self.desk = TrialScheduler(self.book, StudyRules(**rules), waiting=waiting)  # type: ignore[arg-type]
         self.now = 0.0
 
     def next(self, slot: int, record: TrialRecord | None = None, *, life: str | None = None) -> Instruction:
@@ -62,7 +70,7 @@ class Office:
     def pass_time(self, seconds: float, *alive: int) -> None:
         self.now += seconds
         for slot in alive:
-            self.desk.beat(f"life-{slot}", Sign(), now=self.now)
+            self.desk.beat(f"life-{slot}", Heartbeat(), now=self.now)
         self.desk.tick(self.now)
 
     def numbers_told(self) -> list[int]:
@@ -138,7 +146,7 @@ def test_a_slot_that_spark_started_again_takes_the_place_of_its_earlier_start() 
     assert again is not None
     assert (again.number, again.attempt) == (0, 1)
     assert office.next(0).leave is not None
-    assert office.desk.beat("life-0", Sign(), now=1.0) is not None
+    assert office.desk.beat("life-0", Heartbeat(), now=1.0) is not None
 
 
 def test_a_second_start_waits_while_the_first_one_is_alive() -> None:
@@ -247,7 +255,7 @@ def test_a_stopped_study_tells_slots_to_leave_with_their_next_sign() -> None:
     office = Office(trials=2)
     office.next(0)
     office.desk.stop("enough")
-    assert office.desk.beat("life-0", Sign(), now=1.0) == "enough"
+    assert office.desk.beat("life-0", Heartbeat(), now=1.0) == "enough"
     assert office.next(0).leave == "enough"
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from hopyard.codec.records import encode_line
 from hopyard.errors import UnknownMethod
-from hopyard.search.study.scheduler import DONE, Desk, Rules
-from hopyard.search.study.scheduler_service import LEAVE, LONGEST_AWAY_SECONDS, NEXT, REPORT, DeskService
+from hopyard.search.study.scheduler import DONE, StudyRules, TrialScheduler
+from hopyard.search.study.scheduler_service import LEAVE, LONGEST_AWAY_SECONDS, NEXT, REPORT, SchedulerService
 from hopyard.search.trial.assignment import Assignment
 from hopyard.tracking import TrialRecord, TrialState
 from hopyard.worker.lease import HEARTBEAT
@@ -48,8 +48,8 @@ class Office:
         self.now = 0.0
         self.committed = 0
         self.is_away = False
-        desk = Desk(self.book, Rules(trials=trials))
-        self.service = DeskService(desk, commit=self.commit, clock=lambda: self.now)
+        desk = TrialScheduler(self.book, StudyRules(trials=trials))
+        self.service = SchedulerService(desk, commit=self.commit, clock=lambda: self.now)
 
     def commit(self) -> None:
         if self.is_away:

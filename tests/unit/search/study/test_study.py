@@ -13,7 +13,7 @@ from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.space.space import Space
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.study import Study
-from hopyard.search.study.trials import Ledger
+from hopyard.search.study.trials import StudyTrials
 from hopyard.store import Project
 from hopyard.tracking import RunId, RunWriter, TrialRecord, TrialState, run_paths
 
@@ -121,7 +121,7 @@ def test_the_pause_before_a_study_was_resumed_is_no_part_of_a_trials_duration(pr
     space = Space.of({"x": 1})
     with quiet_optuna():
         optuna_study = optuna.create_study(sampler=RowsSampler(space.grid()))
-    ledger = Ledger(optuna_study, space, metric="metric")
+    ledger = StudyTrials(optuna_study, space, metric="metric")
     ledger.ask()  # as the first driver did, and the next one tells what came of it
     times = {"started": 1000.0, "ended": 1005.5}
     ledger.tell(TrialRecord(number=0, params={}, state=TrialState.FINISHED, values=(1.0,), **times))

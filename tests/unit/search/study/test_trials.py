@@ -16,7 +16,7 @@ from hopyard.search.samplers.pruners import pruner_for
 from hopyard.search.space.parameters import Range
 from hopyard.search.space.space import Space
 from hopyard.search.study.quiet import quiet_optuna
-from hopyard.search.study.trials import Ledger, record_of
+from hopyard.search.study.trials import StudyTrials, record_of
 from hopyard.tracking import TrialRecord, TrialState
 
 pytestmark = pytest.mark.unit
@@ -38,8 +38,8 @@ def new_study(
         )
 
 
-def ledger_of(study: optuna.Study) -> Ledger:
-    return Ledger(study, SPACE, metric="accuracy")
+def ledger_of(study: optuna.Study) -> StudyTrials:
+    return StudyTrials(study, SPACE, metric="accuracy")
 
 
 def end_of(number: int, *values: float, state: TrialState = TrialState.FINISHED, **more: Any) -> TrialRecord:
@@ -50,7 +50,7 @@ def records(study: optuna.Study) -> list[TrialRecord]:
     return [record_of(trial) for trial in study.trials]
 
 
-def ask(ledger: Ledger, times: int = 1) -> None:
+def ask(ledger: StudyTrials, times: int = 1) -> None:
     for _ in range(times):
         assert ledger.ask() is not None
 

@@ -7,7 +7,7 @@ import pytest
 
 from hopyard.protocol.channel import GO_ON, JUDGE, STOP
 from hopyard.search.study.scheduler import Verdict
-from hopyard.search.trial.listener import REPORT_SECONDS, TrialEar
+from hopyard.search.trial.listener import REPORT_SECONDS, TrialListener
 from hopyard.search.trial.order import ENDED
 
 pytestmark = pytest.mark.unit
@@ -36,7 +36,7 @@ class Listening:
         self.answers: list[bytes] = []
         self.now = 0.0
         self.is_driver_gone = False
-        self.ear = TrialEar(
+        self.ear = TrialListener(
             "mark", self.kept, judge=self.judge, answer=self.answers.append, clock=lambda: self.now
         )
 

@@ -15,7 +15,7 @@ import pytest
 from hopyard.protocol.channel import is_hopeless
 from hopyard.search.study.scheduler import Verdict
 from hopyard.search.trial.call import TrialCall
-from hopyard.search.trial.listener import TrialEar
+from hopyard.search.trial.listener import TrialListener
 from hopyard.search.trial.order import PAYLOAD_FILE, Ending, TrialOrder
 from hopyard.search.trial.process import TrialProcess
 from hopyard.search.trial.result import Wanted
@@ -91,7 +91,7 @@ class Trials:
             folder=str(self.folder),
             token=uuid4().hex,
         )
-        ear = TrialEar(order.token, self.kept, judge=lambda _: Verdict.GO_ON, answer=self.answer)
+        ear = TrialListener(order.token, self.kept, judge=lambda _: Verdict.GO_ON, answer=self.answer)
         self.on_question = on_question
         return self.process.run(order, ear, seconds)
 

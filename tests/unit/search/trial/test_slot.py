@@ -11,8 +11,8 @@ import pytest
 from hopyard.codec.records import decode
 from hopyard.errors import DriverOutOfReach, PeerGone
 from hopyard.run.context import NodeContext
-from hopyard.search.study.scheduler import Desk, Rules
-from hopyard.search.study.scheduler_service import NEXT, REPORT, DeskService
+from hopyard.search.study.scheduler import StudyRules, TrialScheduler
+from hopyard.search.study.scheduler_service import NEXT, REPORT, SchedulerService
 from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.call import TrialCall
 from hopyard.search.trial.result import Wanted
@@ -74,7 +74,9 @@ class Driver:
 
     def __init__(self, *numbers: int) -> None:
         self.book = Trials(numbers)
-        self.service = DeskService(Desk(self.book, Rules(trials=len(numbers))), commit=lambda: None)
+        self.service = SchedulerService(
+            TrialScheduler(self.book, StudyRules(trials=len(numbers))), commit=lambda: None
+        )
         self.before: Callable[[str, Message], None] = lambda *_: None
         self.after: Callable[[str, Message], None] = lambda *_: None
 

@@ -9,13 +9,20 @@ import pytest
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import DriverOutOfReach, InvalidMessage, RemoteError, UnknownMethod
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import BatchReader, Json, Service, WireClient, WireServer
-from hopyard.worker.detach.delivery import CHUNK_BYTES, Courier, from_batches, sender_of, to_batches, within
+from hopyard.worker.detach.delivery import (
+    CHUNK_BYTES,
+    OutcomeSender,
+    from_batches,
+    sender_of,
+    to_batches,
+    within,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -44,7 +51,7 @@ class Driver:
 
 @pytest.fixture
 def driver() -> Iterator[Driver]:
-    rendezvous = Rendezvous(Plan.of(1), Patience(), now=time.monotonic())
+    rendezvous = Rendezvous(Plan.of(1), Timeouts(), now=time.monotonic())
     service = CoordinatorService(Coordinator(rendezvous))
     with WireServer(service, address="127.0.0.1") as server:
         yield Driver(rendezvous, server)
@@ -77,7 +84,7 @@ def test_other_streams_are_unknown(name: str) -> None:
 def test_a_driver_gets_the_whole_outcome_over_the_wire(driver: Driver) -> None:
     sent = outcome(bytes(2 * CHUNK_BYTES))
     with WireClient(driver.server.endpoint) as link:
-        Courier(link, 0, life="a").deliver(sent, as_long_as=within(10))
+        OutcomeSender(link, 0, life="a").deliver(sent, as_long_as=within(10))
     assert driver.rendezvous.outcomes == {0: sent}
     assert driver.rendezvous.records == {0: sent.record}
 
@@ -99,7 +106,7 @@ class LostOnce(Service):
 def test_what_the_driver_refuses_is_not_sent_again() -> None:
     service = LostOnce(MemoryError("no room"))
     with WireServer(service, address="127.0.0.1") as server, WireClient(server.endpoint) as link:
-        courier = Courier(link, 0, life="a")
+        courier = OutcomeSender(link, 0, life="a")
         with pytest.raises(RemoteError, match="MemoryError: no room"):
             courier.deliver(outcome(), as_long_as=within(10))
         assert service.taken == []
@@ -120,7 +127,7 @@ def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> Non
 
     asked: list[bool] = []
     with WireClient(endpoint) as link:
-        Courier(link, 0, life="a", retry_seconds=0.05).deliver(outcome(), as_long_as=as_long_as)
+        OutcomeSender(link, 0, life="a", retry_seconds=0.05).deliver(outcome(), as_long_as=as_long_as)
     assert from_batches(service.taken, "here") == outcome()
     later[0].close()
 
@@ -128,6 +135,6 @@ def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> Non
 def test_a_driver_that_stays_away_is_told_with_its_address(driver: Driver) -> None:
     driver.server.close()
     with WireClient(driver.server.endpoint) as link:
-        courier = Courier(link, 0, life="a", retry_seconds=0.01)
+        courier = OutcomeSender(link, 0, life="a", retry_seconds=0.01)
         with pytest.raises(DriverOutOfReach, match=driver.server.endpoint.peer):
             courier.deliver(outcome(), as_long_as=within(0.2))

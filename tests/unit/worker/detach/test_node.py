@@ -22,7 +22,7 @@ ALL_ARE_HERE: Mapping[str, Json] = {"members": {"chief": ["a:1"]}, "stop": None}
 STOP: Mapping[str, Json] = {"members": None, "stop": "enough"}
 
 
-class Answers:
+class InferenceAnswers:
     """A link that has an answer ready for each call, and the last one again and again."""
 
     def __init__(self, *answers: Mapping[str, Json]) -> None:
@@ -51,7 +51,7 @@ def test_the_task_is_told_of_the_first_answer_and_when_all_have_arrived(
     pipe: tuple[int, int], last: Mapping[str, Json]
 ) -> None:
     read, write = pipe
-    link = DetachedLink(Answers(WAIT, WAIT, last), write, ProcessWatch(os.getpid()))
+    link = DetachedLink(InferenceAnswers(WAIT, WAIT, last), write, ProcessWatch(os.getpid()))
     for _ in range(2):
         assert link.call(REGISTER, {}) == WAIT
     assert os.read(read, 100) == HEARD
@@ -63,14 +63,14 @@ def test_the_task_is_told_of_the_first_answer_and_when_all_have_arrived(
 
 def test_the_task_of_a_node_that_ends_at_once_need_not_wait(pipe: tuple[int, int]) -> None:
     read, write = pipe
-    DetachedLink(Answers({}), write, ProcessWatch(os.getpid())).call(ENDED, {})
+    DetachedLink(InferenceAnswers({}), write, ProcessWatch(os.getpid())).call(ENDED, {})
     assert os.read(read, 100) == HEARD + GATHERED
 
 
 def test_a_node_whose_task_did_not_wait_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     read, write = os.pipe()
     os.close(read)
-    link = DetachedLink(Answers(ALL_ARE_HERE), write, ProcessWatch(os.getpid()))
+    link = DetachedLink(InferenceAnswers(ALL_ARE_HERE), write, ProcessWatch(os.getpid()))
     assert link.call(REGISTER, {}) == ALL_ARE_HERE
     assert "the Spark task did not wait for its node" in caplog.text
 
@@ -78,7 +78,7 @@ def test_a_node_whose_task_did_not_wait_goes_on(caplog: pytest.LogCaptureFixture
 def test_that_the_executor_is_gone_is_in_the_log_once(
     pipe: tuple[int, int], process: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    link = DetachedLink(Answers(ALL_ARE_HERE), pipe[1], ProcessWatch(process.pid))
+    link = DetachedLink(InferenceAnswers(ALL_ARE_HERE), pipe[1], ProcessWatch(process.pid))
     link.call(REGISTER, {})
     assert caplog.text == ""
     process.kill()

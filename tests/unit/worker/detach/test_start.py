@@ -15,9 +15,9 @@ import pytest
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Patience, Rendezvous
+from hopyard.control.rendezvous import Rendezvous, Timeouts
 from hopyard.errors import SupervisorNotStarted
-from hopyard.protocol.node_status import Sign
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import NodeState, RunId
@@ -33,7 +33,7 @@ class Driver:
     """A driver that waits for one node."""
 
     def __init__(self) -> None:
-        self.rendezvous = Rendezvous(Plan.of(1), Patience(), now=time.monotonic())
+        self.rendezvous = Rendezvous(Plan.of(1), Timeouts(), now=time.monotonic())
         self.coordinator = Coordinator(self.rendezvous)
         self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
 
@@ -135,6 +135,6 @@ def test_the_driver_learns_of_a_supervisor_that_never_came(driver: Driver) -> No
 def test_what_a_supervisor_has_told_itself_stands(driver: Driver) -> None:
     orders = driver.orders()
     done = orders.task.finished(time.time())
-    driver.rendezvous.end(0, done, Sign(), life="a", now=0.0)
+    driver.rendezvous.end(0, done, Heartbeat(), life="a", now=0.0)
     tell(orders, "it was killed", ())
     assert driver.rendezvous.records[0] == done

@@ -9,7 +9,7 @@ from hops.label import NO_NAME, Label, has_tensorboard
 from hops.resources import versioned
 from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Order
 from tensorflowonspark.roles import Roles
-from tensorflowonspark.surroundings import Surroundings
+from tensorflowonspark.surroundings import ProcessState
 from tensorflowonspark.TFCluster import TFCluster
 
 if TYPE_CHECKING:
@@ -69,6 +69,6 @@ def run(
         description=label.description,
     )
     with versioned(label.resources) as resources:
-        cluster = TFCluster(sc, order, Surroundings.of(sc)).start(map_fun, tf_args)
+        cluster = TFCluster(sc, order, ProcessState.of(sc)).start(map_fun, tf_args)
         resources.copy_to(cluster.logdir)
     return cluster

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import StreamClosed, StreamFailed
 from hopyard.feed.driver.sources import RowsSource
-from hopyard.feed.driver.streams.gate import Gate
+from hopyard.feed.driver.streams.gate import BatchGate
 from hopyard.spark.failure import summary
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class DStreamRows:
         stream: Where they come from.
     """
 
-    def __init__(self, gate: Gate, stream: DStream[Any]) -> None:
+    def __init__(self, gate: BatchGate, stream: DStream[Any]) -> None:
         self._gate = gate
         self._context: Any = stream.context()  # its types know of no value
         self._over = threading.Event()

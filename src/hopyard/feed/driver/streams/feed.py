@@ -13,7 +13,7 @@ from hopyard.errors import BadArguments, StillStreaming, StreamFailed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.driver.sources import Source
 from hopyard.feed.driver.streams.dstreams import DStreamRows
-from hopyard.feed.driver.streams.gate import Gate
+from hopyard.feed.driver.streams.gate import BatchGate
 from hopyard.feed.driver.streams.queries import QueryStream, StreamOrder, is_streaming_frame
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hopyard.run.feedable import Feedable
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 STOP_SECONDS = 600.0
 SETTLE_SECONDS = 30.0
 
@@ -56,7 +56,9 @@ class StreamFeed:
         is_wanted: Whether a node is left that takes rows.
     """
 
-    def __init__(self, stream: Stream, gate: Gate, *, run: Feedable, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self, stream: Stream, gate: BatchGate, *, run: Feedable, is_wanted: Callable[[], bool]
+    ) -> None:
         self._stream = stream
         self._gate = gate
         self._run = run
@@ -98,7 +100,7 @@ class StreamFeed:
             StillStreaming: It goes on after `timeout` seconds.
             NodeFailed: A node failed, and the other errors of `Cluster.wait`.
             StreamFailed: The stream failed, which ended the run.
-            FeedStalled, FeedJobFailed, FeedMiscounted: Feeding failed, which ended the run.
+            FeedStalled, FeedJobFailed, FeedMiscounted: FeedController failed, which ended the run.
         """
         if not self._ended.wait(timeout):
             assert timeout is not None
@@ -127,7 +129,7 @@ class StreamFeed:
     def _follow(self) -> BaseException | None:
         """Returns what the stream ended of, when it has; ends it when nobody wants more of it."""
         try:
-            while not self._stream.has_ended(LOOK_SECONDS):
+            while not self._stream.has_ended(POLL_SECONDS):
                 if self._run.has_ended() or not self._is_wanted():
                     self._gate.close()
                 if self._gate.is_quiet:
@@ -185,7 +187,7 @@ class Streams:
         """
         if order.epochs != 1:
             raise BadArguments("train", f"a stream is fed once; epochs={order.epochs} is for other data")
-        gate = Gate(FeedBatch(feeder=self._feeder, order=order, feed=feed))
+        gate = BatchGate(FeedBatch(feeder=self._feeder, order=order, feed=feed))
         stream = self._open(data, order.stream, gate)
         handle = StreamFeed(stream, gate, run=self._run, is_wanted=self._feeder.is_wanted)
         self._feeds.append(handle)
@@ -209,7 +211,7 @@ class Streams:
             if not feed.has_ended(max(0.0, deadline - time.monotonic())):
                 LOG.warning("a stream into run %s has not ended with it", self._run.run_id)
 
-    def _open(self, data: Any, order: StreamOrder, gate: Gate) -> Stream:
+    def _open(self, data: Any, order: StreamOrder, gate: BatchGate) -> Stream:
         if not is_streaming_frame(data):
             return DStreamRows(gate, data)
         query = QueryStream(gate, self._last)

@@ -10,7 +10,7 @@ from hopyard.feed.account import EpochAccount
 from hopyard.feed.driver.sources import Source
 
 
-class Gate:
+class BatchGate:
     """Lets the batches of a stream through to the nodes, one at a time, until it is closed.
 
     Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments, StreamClosed, StreamFailed
 from hopyard.feed.driver.sources import FrameSource
-from hopyard.feed.driver.streams.gate import Gate
+from hopyard.feed.driver.streams.gate import BatchGate
 from hopyard.spark.failure import summary
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class QueryStream:
         last: The last micro-batch that was fed, by query; shared by all streams of a run.
     """
 
-    def __init__(self, gate: Gate, last: dict[str, int]) -> None:
+    def __init__(self, gate: BatchGate, last: dict[str, int]) -> None:
         self._gate = gate
         self._last = last
         self._query: StreamingQuery | None = None
