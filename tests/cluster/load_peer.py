@@ -1,6 +1,6 @@
 """The two sides of the load test, each in processes of its own.
 
-`load_peer.py server <core> <nodes>` serves a rendezvous on one core, prints its endpoint, and at the end of stdin
+`load_peer.py server <core> <nodes>` serves a gang on one core, prints its endpoint, and at the end of stdin
 prints what it has seen. `load_peer.py nodes <core> <first> <count> <seconds>` reads the endpoint from stdin and
 is that many nodes, each with a connection of its own; it prints how these fared.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import HopyardError
 from hopyard.protocol.plan import Plan
 from hopyard.wire import Endpoint, Json, WireClient, WireServer
@@ -55,8 +55,8 @@ class CountingService(CoordinatorService):
 
 def serve(nodes: int) -> None:
     """Plays the driver."""
-    rendezvous = Rendezvous(Plan.of(nodes), Timeouts(lease=LEASE_SECONDS), now=time.monotonic())
-    coordinator = Coordinator(rendezvous)
+    gang = Gang(Plan.of(nodes), Timeouts(lease=LEASE_SECONDS), now=time.monotonic())
+    coordinator = Coordinator(gang)
     service = CountingService(coordinator)
     with WireServer(service, address="127.0.0.1") as server:
         say(server.endpoint.to_json())
@@ -67,7 +67,7 @@ def serve(nodes: int) -> None:
         seen: dict[str, Json] = {
             "calls": dict(service.calls),
             "phases": dict(phases),
-            "lost": sorted(rendezvous.lost),
+            "lost": sorted(gang.lost),
             "cpu_seconds": time.process_time(),
         }
     say(seen)
@@ -107,7 +107,12 @@ class SimulatedNode:
 
     def _register(self) -> Any:
         address = f"10.{self.rank // 250}.{self.rank % 250}.1:8000"
-        message = {"rank": self.rank, "life": f"life-{self.rank}", "address": address, "host": "a-host"}
+        message = {
+            "rank": self.rank,
+            "incarnation": f"life-{self.rank}",
+            "address": address,
+            "host": "a-host",
+        }
         return self._client.call(REGISTER, message)
 
     def _beat(self) -> Any:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from hopyard import Cluster, NodeContext, Project
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.errors import NodeFailed
 from hopyard.protocol.plan import Plan
 from hopyard.run.options import TrainSpec
@@ -184,7 +184,7 @@ class Undetachable:
 
 def test_a_supervisor_that_does_not_start_is_told_with_its_cause(executors: SparkSession) -> None:
     usual = TrainSpec.of(1, {})
-    spec = replace(usual, plan=Plan.of(2), patience=Timeouts(start=60.0), companions=(Undetachable(),))
+    spec = replace(usual, plan=Plan.of(2), timeouts=Timeouts(start=60.0), companions=(Undetachable(),))
     cluster = Cluster(wait_for_ever, spec=spec, backend=DetachingBackend(executors.sparkContext)).start()
     with pytest.raises(NodeFailed) as caught:
         cluster.wait(60)

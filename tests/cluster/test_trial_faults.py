@@ -259,8 +259,8 @@ def check_record(study: Study, trial: TrialRecord, fault: Fault) -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_trial_that_misbehaves_is_on_record_and_harms_no_other(name: str) -> None:
-    patience = PATIENCE_SECONDS if name in HANGING else None
-    study = study_of([name], backend="processes", parallel=1, trial_timeout=patience)
+    timeouts = PATIENCE_SECONDS if name in HANGING else None
+    study = study_of([name], backend="processes", parallel=1, trial_timeout=timeouts)
     before, bad, after = study.trials
     check_record(study, bad, FAULTS[name])
     assert before.state is after.state is WELL

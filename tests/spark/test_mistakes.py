@@ -151,7 +151,7 @@ FEED = [
     row("epochs as text", BadArguments, lambda c, df: c.train(df, epochs="3"), "epochs='3'", "at least 1"),
     row("half an epoch", BadArguments, lambda c, df: c.train(df, epochs=1.5), "epochs=1.5", "at least 1"),
     row("text for a seed", BadArguments, lambda c, df: c.train(df, shuffle_seed="x"), "'x'", "whole number"),
-    row("no patience", BadArguments, lambda c, df: c.train(df, feed_timeout=-1), "feed_timeout=-1", "give"),
+    row("no timeouts", BadArguments, lambda c, df: c.train(df, feed_timeout=-1), "feed_timeout=-1", "give"),
     row(
         "too much held out", BadArguments, lambda c, df: c.train(df, validation=1.5), "1.5", "between 0 and 1"
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import Outcome
 from hopyard.worker.ports import ANY_PORT
@@ -18,7 +18,7 @@ class GroupOptions:
     """How a group is watched over.
 
     Attributes:
-        patience: How long to wait for what.
+        timeouts: How long to wait for what.
         on_lines: Receives the rank and the output of nodes that stream it.
         on_driver: Whether parameter servers and evaluator run beside the driver.
         detach: Whether nodes leave their Spark tasks, so that others can have the slots.
@@ -26,7 +26,7 @@ class GroupOptions:
         ports: The ports that the driver may listen on for them.
     """
 
-    patience: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts = field(default_factory=Timeouts)
     on_lines: Callable[[int, tuple[str, ...]], None] | None = None
     on_driver: bool = False
     detach: bool = False

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from hopyard.backends.base import Group, GroupEnd, GroupOptions
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.rendezvous import Rendezvous
+from hopyard.control.gang import Gang
 from hopyard.errors import BackendFailed
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import Outcome
@@ -37,8 +37,8 @@ class ProcessGroup:
     """Nodes beside the driver, and a coordinator that their supervisors call directly."""
 
     def __init__(self, tasks: Sequence[NodeTask], options: GroupOptions) -> None:
-        self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
-        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines)
+        self._gang = Gang(tasks[0].plan, options.timeouts, now=time.monotonic())
+        self._coordinator = Coordinator(self._gang, on_lines=options.on_lines)
         self._nodes = supervise(tasks, self._coordinator)
 
     def wait(self, timeout: float | None = None) -> GroupEnd | None:
@@ -48,10 +48,10 @@ class ProcessGroup:
             self._coordinator.tick()
             if time.monotonic() >= deadline:
                 return None
-        if self._rendezvous.error is not None:
-            raise self._rendezvous.error
+        if self._gang.error is not None:
+            raise self._gang.error
         outcomes = tuple(node.result() for node in self._nodes)
-        return GroupEnd(outcomes=outcomes, culprit=self._rendezvous.culprit)
+        return GroupEnd(outcomes=outcomes, culprit=self._gang.culprit)
 
     def stop(self, reason: str) -> None:
         """Ends all nodes."""

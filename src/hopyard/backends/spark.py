@@ -19,7 +19,7 @@ from hopyard.backends.processes import supervise
 from hopyard.backends.spark_nodes import SparkNodes
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService, driver_address
-from hopyard.control.rendezvous import Rendezvous
+from hopyard.control.gang import Gang
 from hopyard.errors import BackendFailed
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import Outcome
@@ -128,12 +128,12 @@ class SparkGroup:
         self._room = Room.of(
             context,
             self._shares.demands,
-            seconds=options.patience.start,
+            seconds=options.timeouts.start,
             own_tasks=lambda: active_tasks(context, self._job_group),
         )
-        self._rendezvous = Rendezvous(tasks[0].plan, options.patience, now=time.monotonic())
+        self._gang = Gang(tasks[0].plan, options.timeouts, now=time.monotonic())
         self._news = threading.Event()
-        self._coordinator = Coordinator(self._rendezvous, on_lines=options.on_lines, on_left=self._news.set)
+        self._coordinator = Coordinator(self._gang, on_lines=options.on_lines, on_left=self._news.set)
         self._over_since: float | None = None
         self._jobs: list[SparkNodes] = []
         with ExitStack() as resources:
@@ -166,7 +166,7 @@ class SparkGroup:
         A node that has left its task and does not hear of it ends when its lease has run out.
         """
         self._coordinator.stop(reason)
-        lease = self._options.patience.lease + LEASE_MARGIN_SECONDS if self._options.detach else 0.0
+        lease = self._options.timeouts.lease + LEASE_MARGIN_SECONDS if self._options.detach else 0.0
         deadline = time.monotonic() + max(NODES_SECONDS, lease)
         with self._resources:
             while not self._coordinator.is_settled and time.monotonic() < deadline and self._is_under_way():
@@ -195,7 +195,7 @@ class SparkGroup:
             profile=stage.profile,
             barrier=uses_barrier(self._context),
             # so that a node which does not manage to leave is told of before start_timeout has run out
-            detach_seconds=self._options.patience.start / 2 if self._options.detach else None,
+            detach_seconds=self._options.timeouts.start / 2 if self._options.detach else None,
             on_end=self._news,
         )
 
@@ -210,19 +210,19 @@ class SparkGroup:
         if any(job.error for job in self._jobs):
             self._coordinator.suspect()
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
-        if jobs_run and not self._rendezvous.has_all and not is_stopped(self._context):
+        if jobs_run and not self._gang.has_all and not is_stopped(self._context):
             self._room.tell()
         if not jobs_run and all(node.done() for node in self._beside):
             return self._options.detach and not self._coordinator.is_settled
-        if not self._coordinator.is_settled or len(self._rendezvous.records) == len(self._tasks):
+        if not self._coordinator.is_settled or len(self._gang.records) == len(self._tasks):
             return True  # nodes store what they leave, or their tasks are about to end
         # a node that is lost or never came has no task that ends: Spark would start another one
-        explained = self._rendezvous.culprit is not None or self._rendezvous.error is not None
+        explained = self._gang.culprit is not None or self._gang.error is not None
         return not self._is_overdue(EXPLAINED_SECONDS if explained else UNEXPLAINED_SECONDS)
 
     def _is_worth_waiting(self) -> bool:
         """Starts the jobs if there is room by now; returns whether there is still something to wait for."""
-        if self._rendezvous.is_stopping:
+        if self._gang.is_stopping:
             return not self._coordinator.is_settled
         if is_stopped(self._context):
             raise BackendFailed("spark", "it was stopped while the run waited for executors")
@@ -241,14 +241,14 @@ class SparkGroup:
         failed = next((job.error for job in self._jobs if job.error is not None), None)
         with self._resources:
             self._cancel()
-        if self._rendezvous.error is not None:
+        if self._gang.error is not None:
             never_started = None if self._jobs else self._room.refusal()
-            raise never_started or self._rendezvous.error
-        if failed is not None and (self._rendezvous.culprit is None or is_cancelled(failed)):
+            raise never_started or self._gang.error
+        if failed is not None and (self._gang.culprit is None or is_cancelled(failed)):
             raise failed
         outcomes = self._outcomes()
         return GroupEnd(
-            outcomes=tuple(outcomes[rank] for rank in sorted(outcomes)), culprit=self._rendezvous.culprit
+            outcomes=tuple(outcomes[rank] for rank in sorted(outcomes)), culprit=self._gang.culprit
         )
 
     def _cancel(self) -> None:
@@ -264,18 +264,18 @@ class SparkGroup:
 
     def _outcomes(self) -> dict[int, Outcome]:
         """Returns what is known of each node: from its task, else from its last words, else from its silence."""
-        known = {rank: self._told(rank, record) for rank, record in self._rendezvous.records.items()}
+        known = {rank: self._told(rank, record) for rank, record in self._gang.records.items()}
         told = [outcome for job in self._jobs for outcome in job.outcomes]
         told += [node.result() for node in self._beside if node.done()]
         known |= {outcome.record.rank: outcome for outcome in told}
         hosts = {status.rank: status.host for status in self._coordinator.status()}
-        for rank, reason in self._rendezvous.lost.items():
+        for rank, reason in self._gang.lost.items():
             known[rank] = lost_outcome(self._tasks[rank], hosts[rank], reason)
         return {rank: known.get(rank) or absent_outcome(task) for rank, task in self._tasks.items()}
 
     def _told(self, rank: int, record: NodeOutcome) -> Outcome:
         """Returns what a node said of its end; one that has left its task and is done has also brought a value."""
-        brought = self._rendezvous.outcomes.get(rank)
+        brought = self._gang.outcomes.get(rank)
         if brought is not None:
             return brought
         if self._options.detach and rank in self._remote and record.state is NodeState.FINISHED:

@@ -58,7 +58,7 @@ class RunNodes:
 def _let_go(task: NodeTask, address: str, seconds: float) -> None:
     """Starts a node that leaves this task; if it does not start, the driver is told."""
     orders = Orders(
-        task=task, address=address, gpus=task_gpus(), life=uuid.uuid4().hex, executor=os.getppid()
+        task=task, address=address, gpus=task_gpus(), incarnation=uuid.uuid4().hex, executor=os.getppid()
     )
     try:
         depart(orders, seconds)

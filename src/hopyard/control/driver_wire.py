@@ -27,8 +27,8 @@ class CoordinatorService(Service):
 
     def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
         """Takes what came of a node."""
-        rank, life = sender_of(stream)
-        self._coordinator.deliver(rank, life, from_batches(batches, f"the outcome of node {rank}"))
+        rank, incarnation = sender_of(stream)
+        self._coordinator.deliver(rank, incarnation, from_batches(batches, f"the outcome of node {rank}"))
         return {}
 
 

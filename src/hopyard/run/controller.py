@@ -55,7 +55,7 @@ class RunPlan:
                 attempt=attempt,
                 search_path=search_path,
                 environment=environment,
-                lease_seconds=self.spec.patience.lease,
+                lease_seconds=self.spec.timeouts.lease,
                 devices=self.spec.devices(node),
                 ports=self.spec.ports,
                 tf_config=self.spec.tf_config,
@@ -103,7 +103,7 @@ class RunController:
         self._before_end = before_end
         self._announced = ""
         self._options = GroupOptions(
-            patience=score.spec.patience,
+            timeouts=score.spec.timeouts,
             on_lines=on_lines,
             on_driver=score.spec.on_driver,
             detach=score.spec.feed,
@@ -159,7 +159,7 @@ class RunController:
 
     def grant(self, grace_seconds: float) -> None:
         """Changes how long the evaluator has to end by itself once the training is done."""
-        self._options = replace(self._options, patience=replace(self._options.patience, grace=grace_seconds))
+        self._options = replace(self._options, timeouts=replace(self._options.timeouts, grace=grace_seconds))
         if self._playing is not None:
             self._playing.group.grant(grace_seconds)
 

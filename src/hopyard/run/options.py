@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypedDict, cast
 
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.errors import InvalidPlan
 from hopyard.protocol.plan import Node, Plan
 from hopyard.run.option_names import OptionNames
@@ -167,7 +167,7 @@ class TrainSpec:
 
     Attributes:
         plan: The nodes, and whom the run waits for.
-        patience: How long to wait for what.
+        timeouts: How long to wait for what.
         trainer_devices: The GPUs of each node that trains.
         ports: The ports that nodes may take.
         max_restarts: How often the whole run is started again.
@@ -182,7 +182,7 @@ class TrainSpec:
     """
 
     plan: Plan
-    patience: Timeouts
+    timeouts: Timeouts
     trainer_devices: DeviceRequest
     ports: tuple[int, ...] = ANY_PORT
     max_restarts: int = 0
@@ -213,7 +213,7 @@ class TrainSpec:
             chief=options.get("chief", True),
         )
         usual = Timeouts()
-        patience = Timeouts(
+        timeouts = Timeouts(
             start=_seconds(options, "start_timeout", usual.start, least=LEAST_SECONDS),
             lease=_seconds(options, "lease_seconds", usual.lease, least=LEAST_LEASE_SECONDS),
             progress=None
@@ -230,7 +230,7 @@ class TrainSpec:
         ports = options.get("ports")
         return cls(
             plan=plan,
-            patience=patience,
+            timeouts=timeouts,
             trainer_devices=DeviceRequest(
                 gpus=options.get("gpus_per_node"), fraction=options.get("gpu_fraction")
             ),

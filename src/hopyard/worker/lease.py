@@ -56,7 +56,7 @@ class Lease:
     Args:
         link: The way to the coordinator.
         rank: Whose lease.
-        life: What tells this process from another one that was started as the same node.
+        incarnation: What tells this process from another one that was started as the same node.
         seconds: How long the driver may be out of reach.
         holder: Who obeys; it is told again with every renewal.
         retry_seconds: When to call again a driver that did not answer.
@@ -70,7 +70,7 @@ class Lease:
         link: Link,
         rank: int,
         *,
-        life: str,
+        incarnation: str,
         seconds: float,
         holder: Holder,
         retry_seconds: float = RETRY_SECONDS,
@@ -79,7 +79,7 @@ class Lease:
     ) -> None:
         self._link = link
         self._rank = rank
-        self._life = life
+        self._incarnation = incarnation
         self._seconds = seconds
         self._holder = holder
         self._retry_seconds = retry_seconds
@@ -101,7 +101,12 @@ class Lease:
         Raises:
             DriverOutOfReach: The driver cannot be reached.
         """
-        message: dict[str, Json] = {"rank": self._rank, "life": self._life, "address": address, "host": host}
+        message: dict[str, Json] = {
+            "rank": self._rank,
+            "incarnation": self._incarnation,
+            "address": address,
+            "host": host,
+        }
         answer = self._introduce(message)
         while not self._heed(answer):
             if answer["members"] is not None:
@@ -117,7 +122,9 @@ class Lease:
         told = encode_line(_bounded(record)).decode()
         try:
             last = _heartbeat_message(self._holder.sign())
-            self._link.call(ENDED, {"rank": self._rank, "life": self._life, "record": told, **last})
+            self._link.call(
+                ENDED, {"rank": self._rank, "incarnation": self._incarnation, "record": told, **last}
+            )
         except OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
             LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
@@ -125,7 +132,7 @@ class Lease:
     def leave(self) -> None:
         """Tells the driver that all is stored which the node leaves."""
         try:
-            self._link.call(LEFT, {"rank": self._rank, "life": self._life})
+            self._link.call(LEFT, {"rank": self._rank, "incarnation": self._incarnation})
         except OUT_OF_REACH as error:
             LOG.info("the driver was not told that node %d has stored all: %s", self._rank, error)
 
@@ -159,7 +166,11 @@ class Lease:
     def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
-            beat = {"rank": self._rank, "life": self._life, **_heartbeat_message(self._holder.sign())}
+            beat = {
+                "rank": self._rank,
+                "incarnation": self._incarnation,
+                **_heartbeat_message(self._holder.sign()),
+            }
             answer = self._ask(HEARTBEAT, beat)
             if answer is None:
                 wait = self._retry_seconds

@@ -45,7 +45,7 @@ class Supervisor:
         link: The way to the driver's coordinator.
         address: At which the other nodes reach this host.
         gpus: The GPUs that Spark gave to the task; None where Spark gives none.
-        life: What tells this start of the node from another one; made up if not given.
+        incarnation: What tells this start of the node from another one; made up if not given.
         courier: Brings the outcome to the driver where `run` has nobody to return it to.
         is_orphan: See `Lease`.
     """
@@ -57,7 +57,7 @@ class Supervisor:
         *,
         address: str = LOOPBACK,
         gpus: Sequence[str] | None = None,
-        life: str = "",
+        incarnation: str = "",
         courier: OutcomeSender | None = None,
         is_orphan: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -68,7 +68,7 @@ class Supervisor:
         self._lease = Lease(
             link,
             task.node.rank,
-            life=life or uuid.uuid4().hex,
+            incarnation=incarnation or uuid.uuid4().hex,
             seconds=task.lease_seconds,
             holder=self,
             is_orphan=is_orphan,

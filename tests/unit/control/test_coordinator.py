@@ -7,7 +7,7 @@ import pytest
 
 from hopyard.codec.records import encode_line
 from hopyard.control.coordinator import Coordinator, Listener
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import CorruptRecord, UnknownMethod
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.plan import Plan
@@ -17,7 +17,14 @@ from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_heartbe
 
 pytestmark = pytest.mark.unit
 
-SIGN: dict[str, Json] = {"step": 1, "metrics": {}, "idle_seconds": 0.0, "lines": [], "notes": {}}
+SIGN: dict[str, Json] = {
+    "incarnation": "first",
+    "step": 1,
+    "metrics": {},
+    "idle_seconds": 0.0,
+    "lines": [],
+    "notes": {},
+}
 
 
 class Clock:
@@ -34,17 +41,17 @@ def coordinator(
     nodes: int = 1, *, on_lines: Listener | None = None, clock: Clock | None = None
 ) -> Coordinator:
     return Coordinator(
-        Rendezvous(Plan.of(nodes), Timeouts(lease=3.0), now=0.0), on_lines=on_lines, clock=clock or Clock()
+        Gang(Plan.of(nodes), Timeouts(lease=3.0), now=0.0), on_lines=on_lines, clock=clock or Clock()
     )
 
 
-def registration(rank: int = 0, life: str = "first") -> dict[str, Json]:
-    return {"rank": rank, "life": life, "address": f"a:{rank}", "host": "here"}
+def registration(rank: int = 0, incarnation: str = "first") -> dict[str, Json]:
+    return {"rank": rank, "incarnation": incarnation, "address": f"a:{rank}", "host": "here"}
 
 
 def ended(rank: int = 0, state: NodeState = NodeState.FINISHED, **sign: Json) -> dict[str, Json]:
     record = NodeOutcome(rank=rank, role="chief", host="here", state=state, started=0.0, ended=1.0)
-    return {"rank": rank, "life": "first", "record": encode_line(record).decode(), **SIGN, **sign}
+    return {"rank": rank, "record": encode_line(record).decode(), **SIGN, **sign}
 
 
 def test_an_answer_is_a_json_object_with_the_map() -> None:
@@ -86,11 +93,11 @@ def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
 
 def test_it_is_told_when_a_node_has_left() -> None:
     left: list[bool] = []
-    run = Coordinator(Rendezvous(Plan.of(1), Timeouts(), now=0.0), on_left=lambda: left.append(True))
+    run = Coordinator(Gang(Plan.of(1), Timeouts(), now=0.0), on_left=lambda: left.append(True))
     run.call(REGISTER, registration())
     run.call(ENDED, ended())
     assert left == []
-    run.call(LEFT, {"rank": 0, "life": "first"})
+    run.call(LEFT, {"rank": 0, "incarnation": "first"})
     assert left == [True]
     assert run.is_settled
 

@@ -4,7 +4,7 @@ import pytest
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService, driver_address
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import RemoteError
 from hopyard.protocol.plan import Plan
 from hopyard.wire import WireClient, WireServer
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.unit
 
 
 def test_a_coordinator_answers_over_the_wire_and_tells_what_is_wrong_with_a_message() -> None:
-    service = CoordinatorService(Coordinator(Rendezvous(Plan.of(1), Timeouts(), now=0.0)))
+    service = CoordinatorService(Coordinator(Gang(Plan.of(1), Timeouts(), now=0.0)))
     with WireServer(service, address="127.0.0.1") as server, WireClient(server.endpoint) as client:
-        answer = client.call(REGISTER, {"rank": 0, "life": "a", "address": "b:1", "host": "c"})
+        answer = client.call(REGISTER, {"rank": 0, "incarnation": "a", "address": "b:1", "host": "c"})
         assert answer["members"] == {"chief": ["b:1"]}
         with pytest.raises(RemoteError, match="rank 7 is none of the 1 nodes"):
-            client.call(REGISTER, {"rank": 7, "life": "a", "address": "b:1", "host": "c"})
+            client.call(REGISTER, {"rank": 7, "incarnation": "a", "address": "b:1", "host": "c"})
 
 
 def test_the_driver_is_reached_where_spark_says_or_where_the_setting_says() -> None:

@@ -10,7 +10,7 @@ import hopyard
 from hopyard import Cluster, NodeContext, Project
 from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.processes import ProcessesBackend
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.plan import Plan
@@ -109,7 +109,7 @@ def test_a_cluster_that_could_not_start_tells_why_to_all_who_ask_later() -> None
 
 
 def test_a_specification_takes_the_place_of_options() -> None:
-    spec = TrainSpec(plan=Plan.of(2), patience=Timeouts(), trainer_devices=DeviceRequest())
+    spec = TrainSpec(plan=Plan.of(2), timeouts=Timeouts(), trainer_devices=DeviceRequest())
     assert Cluster(square, (3,), spec=spec, backend="inline").start().wait().values == (9, 9)
 
 

@@ -100,7 +100,7 @@ class ScriptedBackend:
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> ScriptedGroup:
         self.attempts.append(tasks[0].attempt)
-        self.graces.append(options.patience.grace)
+        self.graces.append(options.timeouts.grace)
         self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls))
         if self.on_start is not None:
             self.on_start()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import hopyard
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.errors import BadArguments, HopyardError, InvalidDevices, InvalidPlan, InvalidPorts
 from hopyard.run.options import TrainSpec
 from hopyard.worker.gpus.request import DeviceRequest
@@ -21,7 +21,7 @@ def spec(nodes: int = 4, **options: Any) -> TrainSpec:
 
 def test_without_options_a_run_is_as_the_documentation_says() -> None:
     usual = spec()
-    assert usual.patience == Timeouts(start=600.0, lease=30.0, progress=None, grace=30.0)
+    assert usual.timeouts == Timeouts(start=600.0, lease=30.0, progress=None, grace=30.0)
     assert (usual.max_restarts, usual.on_driver, usual.stream_logs, usual.tensorboard) == (
         0,
         False,
@@ -48,7 +48,7 @@ def test_options_become_a_checked_specification() -> None:
         gpus_per_node=2,
     )
     assert [node.role.value for node in chosen.plan.nodes] == ["chief", "worker", "ps", "evaluator"]
-    assert chosen.patience == Timeouts(start=60.0, lease=5.0, progress=90.0, grace=0.0)
+    assert chosen.timeouts == Timeouts(start=60.0, lease=5.0, progress=90.0, grace=0.0)
     assert (chosen.max_restarts, chosen.ports) == (2, (8000, 8001))
     assert (chosen.on_driver, chosen.stream_logs, chosen.tensorboard) == (True, True, "chief")
 

@@ -75,7 +75,7 @@ def test_cluster_listens_where_the_environment_says():
     around = ProcessState(server_host="10.0.0.1", server_ports=(8000, 8001), node_ports=(9000,))
     spec = Order(roles=Roles(num_executors=2), reservation_timeout=5).spec(None, around)
     assert (spec.driver_address, spec.driver_ports, spec.ports) == ("10.0.0.1", (8000, 8001), (9000,))
-    assert spec.patience.start == 5
+    assert spec.timeouts.start == 5
 
 
 def test_tensorboard_is_started_if_asked_for():

@@ -10,7 +10,7 @@ import pytest
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import DriverOutOfReach, MessageTooLarge, PeerGone, WireTimeout
 from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
@@ -55,16 +55,21 @@ class Holder:
 class Driver:
     """A coordinator on the wire, and leases with it."""
 
-    def __init__(self, plan: Plan, patience: Timeouts = Timeouts(grace=3.0)) -> None:  # noqa: B008
-        self.rendezvous = Rendezvous(plan, patience, now=time.monotonic())
-        self.coordinator = Coordinator(self.rendezvous)
+    def __init__(self, plan: Plan, timeouts: Timeouts = Timeouts(grace=3.0)) -> None:  # noqa: B008
+        self.gang = Gang(plan, timeouts, now=time.monotonic())
+        self.coordinator = Coordinator(self.gang)
         self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
         self.links: list[WireClient] = []
 
-    def lease(self, rank: int, holder: Holder, seconds: float = 15.0, life: str = "first") -> Lease:
+    def lease(self, rank: int, holder: Holder, seconds: float = 15.0, incarnation: str = "first") -> Lease:
         self.links.append(WireClient(self.server.endpoint, timeout=5.0))
         return Lease(
-            self.links[-1], rank, life=life, seconds=seconds, holder=holder, retry_seconds=RETRY_SECONDS
+            self.links[-1],
+            rank,
+            incarnation=incarnation,
+            seconds=seconds,
+            holder=holder,
+            retry_seconds=RETRY_SECONDS,
         )
 
     def joined(self, rank: int, holder: Holder, seconds: float = 15.0) -> Lease:
@@ -76,7 +81,12 @@ class Driver:
     def arrive(self, *ranks: int) -> None:
         """Lets nodes arrive that are not looked at."""
         for rank in ranks:
-            message: dict[str, Json] = {"rank": rank, "life": "first", "address": "a:1", "host": "here"}
+            message: dict[str, Json] = {
+                "rank": rank,
+                "incarnation": "first",
+                "address": "a:1",
+                "host": "here",
+            }
             self.coordinator.call("register", message)
 
     def close(self) -> None:
@@ -176,7 +186,7 @@ def test_an_orphan_does_not_wait_for_the_end_of_its_lease() -> None:
     lease = Lease(
         FlakyDriver(Plan.of(1), HEARTBEAT),
         0,
-        life="first",
+        incarnation="first",
         seconds=30.0,
         holder=Holder(),
         is_orphan=lambda: orphaned[0],
@@ -191,7 +201,7 @@ def test_an_orphan_does_not_wait_for_the_end_of_its_lease() -> None:
 def test_an_orphan_whose_driver_answers_goes_on(alone: Driver) -> None:
     holder = Holder()
     alone.links.append(WireClient(alone.server.endpoint, timeout=5.0))
-    lease = Lease(alone.links[-1], 0, life="first", seconds=0.0, holder=holder, is_orphan=lambda: True)
+    lease = Lease(alone.links[-1], 0, incarnation="first", seconds=0.0, holder=holder, is_orphan=lambda: True)
     assert lease.join("a:1", "here") is not None
     with lease:
         holder.wait_for_an_answer()
@@ -204,7 +214,7 @@ def test_an_orphan_that_ends_itself_says_why(alone: Driver) -> None:
     lease = Lease(
         alone.links[-1],
         0,
-        life="first",
+        incarnation="first",
         seconds=0.2,
         holder=holder,
         retry_seconds=RETRY_SECONDS,
@@ -240,7 +250,7 @@ def test_a_driver_that_was_never_in_reach_is_an_error_at_once(alone: Driver) -> 
 def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
     driver = FlakyDriver(Plan.of(1), HEARTBEAT, PeerGone("driver", "call", "gone"))
     holder = Holder()
-    lease = Lease(driver, 0, life="first", seconds=60.0, holder=holder, retry_seconds=RETRY_SECONDS)
+    lease = Lease(driver, 0, incarnation="first", seconds=60.0, holder=holder, retry_seconds=RETRY_SECONDS)
     assert lease.join("a:1", "here") is not None
     with lease:
         assert driver.heard_again.wait(10)
@@ -250,7 +260,7 @@ def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
 def test_a_node_that_can_not_be_renewed_for_another_reason_is_stopped_and_told_why() -> None:
     driver = FlakyDriver(Plan.of(1), HEARTBEAT, MessageTooLarge("call heartbeat", 2, 1))
     holder = Holder()
-    lease = Lease(driver, 0, life="first", seconds=60.0, holder=holder)
+    lease = Lease(driver, 0, incarnation="first", seconds=60.0, holder=holder)
     lease.join("a:1", "here")
     with lease:
         assert holder.stopped.wait(10)
@@ -260,13 +270,17 @@ def test_a_node_that_can_not_be_renewed_for_another_reason_is_stopped_and_told_w
 def test_a_driver_that_is_slow_to_answer_for_the_first_time_is_not_out_of_reach() -> None:
     slow = WireTimeout("driver", "call register", 5.0, "timeout")
     driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
-    assert Lease(driver, 0, life="first", seconds=60.0, holder=Holder()).join("a:1", "here") is not None
+    assert (
+        Lease(driver, 0, incarnation="first", seconds=60.0, holder=Holder()).join("a:1", "here") is not None
+    )
 
 
 def test_a_driver_that_stays_slow_for_longer_than_the_lease_is_out_of_reach() -> None:
     slow = WireTimeout("driver", "call register", 5.0, "timeout")
     driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
-    lease = Lease(driver, 0, life="first", seconds=30.0, holder=Holder(), clock=iter([0, 20, 40]).__next__)
+    lease = Lease(
+        driver, 0, incarnation="first", seconds=30.0, holder=Holder(), clock=iter([0, 20, 40]).__next__
+    )
     with pytest.raises(DriverOutOfReach, match="did not finish within 5 s"):
         lease.join("a:1", "here")
 
@@ -274,7 +288,7 @@ def test_a_driver_that_stays_slow_for_longer_than_the_lease_is_out_of_reach() ->
 def test_an_endless_traceback_is_told_in_part(alone: Driver) -> None:
     lease = alone.joined(0, Holder())
     lease.tell(record(0, NodeState.FAILED, message="m" * 3_000_000, traceback="t" * 3_000_000 + "end"))
-    told = alone.rendezvous.records[0]
+    told = alone.gang.records[0]
     assert (told.message, (told.traceback or "")[-4:]) == ("m" * LONGEST_TEXT, "tend")
 
 
@@ -282,7 +296,7 @@ def test_a_second_life_is_sent_away_and_its_end_is_not_taken_for_that_of_the_fir
     two.arrive(0, 1)
     two.lease(1, Holder()).tell(record(1, NodeState.FINISHED))
     holder = Holder()
-    second = two.lease(1, holder, life="second")
+    second = two.lease(1, holder, incarnation="second")
     assert second.join("c:3", "there") is None
     assert holder.reason.startswith("node 1 had been started before")
     second.tell(record(1, NodeState.KILLED))
@@ -293,7 +307,7 @@ class FlakyDriver:
     """A coordinator that does not answer the first calls of a method."""
 
     def __init__(self, plan: Plan, method: str, *errors: Exception) -> None:
-        self._coordinator = Coordinator(Rendezvous(plan, Timeouts(), now=time.monotonic()))
+        self._coordinator = Coordinator(Gang(plan, Timeouts(), now=time.monotonic()))
         self._method = method
         self._errors = list(errors)
         self.heard_again = threading.Event()

@@ -14,7 +14,7 @@ import pytest
 
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import DriverOutOfReach, RemoteError, RootUnusable
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.outcome import Outcome
@@ -39,8 +39,8 @@ def task(function: object, app_id: str = "app", plan: Plan | None = None, rank: 
     )
 
 
-def driver(plan: Plan | None = None, **patience: float) -> Coordinator:
-    return Coordinator(Rendezvous(plan or Plan.of(1), Timeouts(**patience), now=time.monotonic()))
+def driver(plan: Plan | None = None, **timeouts: float) -> Coordinator:
+    return Coordinator(Gang(plan or Plan.of(1), Timeouts(**timeouts), now=time.monotonic()))
 
 
 def wait_for(condition: Callable[[], object]) -> None:
@@ -236,11 +236,11 @@ def serve_for_ever() -> None:
     threading.Event().wait()
 
 
-def run_beside_a_chief_that_is_done(evaluator: NodeTask, **patience: float) -> Any:
+def run_beside_a_chief_that_is_done(evaluator: NodeTask, **timeouts: float) -> Any:
     """Returns the outcome of a second node; the first one returns once that is up."""
-    run = driver(evaluator.plan, **patience)
-    run.call("register", {"rank": 0, "life": "a", "address": "a:1", "host": "there"})
-    chief = Lease(run, 0, life="a", seconds=30.0, holder=Supervisor(task(print), run))
+    run = driver(evaluator.plan, **timeouts)
+    run.call("register", {"rank": 0, "incarnation": "a", "address": "a:1", "host": "there"})
+    chief = Lease(run, 0, incarnation="a", seconds=30.0, holder=Supervisor(task(print), run))
     finishing = threading.Thread(target=finish_when_up, args=(chief,))
     finishing.start()
     outcome = Supervisor(evaluator, run).run()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hopyard.backends.spark import gpu_share
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.protocol.plan import Plan
 from hopyard.run.cluster import Cluster
 from hopyard.run.options import TrainSpec
@@ -57,7 +57,7 @@ def run(
         size = min(at_once, num_executors - first)
         spec = TrainSpec(
             plan=Plan.of(size, chief=False),
-            patience=Timeouts(),
+            timeouts=Timeouts(),
             trainer_devices=wanted,
             driver_address=around.server_host,
             driver_ports=around.server_ports,

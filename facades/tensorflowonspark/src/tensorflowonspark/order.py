@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from hopyard.control.rendezvous import Timeouts
+from hopyard.control.gang import Timeouts
 from hopyard.errors import BadArguments
 from hopyard.run.options import TrainSpec
 from hopyard.worker.gpus.request import DeviceRequest
@@ -112,7 +112,7 @@ class Order:
         return TrainSpec(
             plan=self.roles.plan(),
             # the evaluator goes on until `shutdown`, which says how long it then has
-            patience=Timeouts(start=self.reservation_timeout, grace=math.inf),
+            timeouts=Timeouts(start=self.reservation_timeout, grace=math.inf),
             trainer_devices=devices(tf_args),
             ports=around.node_ports,
             on_driver=self.driver_ps_nodes,

@@ -162,22 +162,22 @@ class TrialScheduler:
         return self._leave is not None
 
     def next(
-        self, number: int, *, life: str, host: str, ended: TrialRecord | None, now: float
+        self, number: int, *, incarnation: str, host: str, ended: TrialRecord | None, now: float
     ) -> Instruction:
         """Takes the end of a slot's trial, if it had one; returns what the slot is to do.
 
         Args:
             number: Which slot it is.
-            life: What tells two starts of a slot apart; the later one counts.
+            incarnation: What tells two starts of a slot apart; the later one counts.
             host: Where it is.
             ended: What came of its trial.
             now: The time.
         """
-        if life in self._replaced:
+        if incarnation in self._replaced:
             return Instruction(leave=REPLACED)
-        if life not in self._slots and self._leave is None and self._is_alive(number, now):
+        if incarnation not in self._slots and self._leave is None and self._is_alive(number, now):
             return Instruction(again=QUIET_SECONDS / 4)  # Spark has started a slow task a second time
-        slot = self._slots.get(life) or self._admit(number, life, host)
+        slot = self._slots.get(incarnation) or self._admit(number, incarnation, host)
         slot.heard = now
         if ended is not None:
             self._take(slot, ended)
@@ -187,36 +187,36 @@ class TrialScheduler:
         slot.trial, slot.since, slot.sign = instruction.trial, now, Heartbeat()
         return instruction
 
-    def report(self, life: str, number: int, points: Sequence[Point], *, now: float) -> Verdict:
+    def report(self, incarnation: str, number: int, points: Sequence[Point], *, now: float) -> Verdict:
         """Takes values that a trial reported; returns what is to become of it."""
-        slot = self._slots.get(life)
+        slot = self._slots.get(incarnation)
         if slot is None or slot.trial is None or slot.trial.number != number:
             return Verdict.DROP  # it was given to another slot
         slot.heard = now
         return Verdict.PRUNE if self._book.report(number, points) else Verdict.GO_ON
 
-    def beat(self, life: str, sign: Heartbeat, *, now: float) -> str | None:
+    def beat(self, incarnation: str, sign: Heartbeat, *, now: float) -> str | None:
         """Takes note that a slot is alive; returns why it is to leave at once, if it is."""
-        slot = self._slots.get(life)
+        slot = self._slots.get(incarnation)
         if slot is not None:
             slot.heard, slot.sign = now, sign
-        return REPLACED if life in self._replaced else self._leave
+        return REPLACED if incarnation in self._replaced else self._leave
 
-    def leave(self, life: str) -> None:
+    def leave(self, incarnation: str) -> None:
         """Takes note that a slot has ended; if it had a trial, another slot gets it."""
-        self._lose(life)
+        self._lose(incarnation)
 
     def _is_alive(self, number: int, now: float) -> bool:
         return any(
             slot.number == number and now - slot.heard <= QUIET_SECONDS for slot in self._slots.values()
         )
 
-    def _admit(self, number: int, life: str, host: str) -> SlotState:
+    def _admit(self, number: int, incarnation: str, host: str) -> SlotState:
         """Lets a slot in that is new, or was taken for lost; an earlier start of the same slot is gone then."""
         for earlier in [key for key, slot in self._slots.items() if slot.number == number]:
             self._replaced.add(earlier)
             self._lose(earlier)
-        return self._slots.setdefault(life, SlotState(number=number, host=host, heard=0.0))
+        return self._slots.setdefault(incarnation, SlotState(number=number, host=host, heard=0.0))
 
     def _take(self, slot: SlotState, ended: TrialRecord) -> None:
         """Takes the end of a trial once, from whoever brings it first."""
@@ -237,9 +237,9 @@ class TrialScheduler:
     def tick(self, now: float) -> None:
         """Looks at the clock: slots that were silent for too long are lost."""
         longest = QUIET_SECONDS if self._is_suspected else self._rules.lease
-        silent = [life for life, slot in self._slots.items() if now - slot.heard > longest]
-        for life in silent:
-            self._lose(life)
+        silent = [incarnation for incarnation, slot in self._slots.items() if now - slot.heard > longest]
+        for incarnation in silent:
+            self._lose(incarnation)
         self._is_suspected = self._is_suspected and not silent
         self._close_if_done(now)
 
@@ -292,8 +292,8 @@ class TrialScheduler:
         self._ends[record.state] += 1
         self._book.tell(record)
 
-    def _lose(self, life: str) -> None:
-        slot = self._slots.pop(life, None)
+    def _lose(self, incarnation: str) -> None:
+        slot = self._slots.pop(incarnation, None)
         if slot is None or slot.trial is None or self._leave is not None:
             return
         trial = slot.trial

@@ -92,18 +92,18 @@ class SchedulerService(Service):
         self.news.set()
 
     def _answer(self, method: str, message: Mapping[str, Any]) -> Mapping[str, Json]:
-        life, now = str(message["life"]), self._clock()
+        incarnation, now = str(message["incarnation"]), self._clock()
         if method == NEXT:
             return self._next(message)
         with self._lock:
             if method == REPORT:
                 points = [(int(step), metrics) for step, metrics in message["points"]]
-                return {"verdict": self._desk.report(life, message["number"], points, now=now).value}
+                return {"verdict": self._desk.report(incarnation, message["number"], points, now=now).value}
             if method == HEARTBEAT:
-                stop = self._desk.beat(life, parse_heartbeat(message), now=now)
+                stop = self._desk.beat(incarnation, parse_heartbeat(message), now=now)
                 return {"again": self._desk.beat_seconds, "members": None, "stop": stop, "release": None}
             if method == LEAVE:
-                self._desk.leave(life)
+                self._desk.leave(incarnation)
                 self.news.set()
                 return {}
         raise UnknownMethod(method)
@@ -114,7 +114,7 @@ class SchedulerService(Service):
         with self._lock:
             instruction = self._desk.next(
                 message["slot"],
-                life=message["life"],
+                incarnation=message["incarnation"],
                 host=message["host"],
                 ended=record,
                 now=self._clock(),

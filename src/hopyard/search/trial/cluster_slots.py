@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hopyard.codec.records import encode_file, encode_line
-from hopyard.control.rendezvous import LOST
+from hopyard.control.gang import LOST
 from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
 from hopyard.run.cluster import Cluster
 from hopyard.search.study.scheduler import Verdict
@@ -117,7 +117,7 @@ class ClusterSlot:
         self._number = number
         self._service = service
         self._clock = clock
-        self._life = uuid.uuid4().hex
+        self._incarnation = uuid.uuid4().hex
 
     def run(self) -> int:
         """Returns how many trials it has run."""
@@ -203,7 +203,7 @@ class ClusterSlot:
     def _lose(self, record: TrialRecord) -> TrialRecord:
         """Gives a trial back whose executor was lost: it is nobody's fault, and runs again."""
         self._call(LEAVE)
-        self._life = uuid.uuid4().hex
+        self._incarnation = uuid.uuid4().hex
         return replace(record, state=TrialState.WAITING)
 
     def _store(self, record: TrialRecord) -> TrialRecord:
@@ -226,7 +226,7 @@ class ClusterSlot:
         return None if stop is None else str(stop)
 
     def _call(self, method: str, **message: Any) -> Mapping[str, Any]:
-        return self._service.call(method, {"life": self._life, **message})
+        return self._service.call(method, {"incarnation": self._incarnation, **message})
 
 
 def _failed(record: TrialRecord, error: Exception) -> TrialRecord:

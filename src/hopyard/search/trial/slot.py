@@ -98,8 +98,10 @@ class Slot:
         self._number = number
         self._link = link
         self._gpus = gpus
-        self._life = uuid.uuid4().hex
-        self._lease = Lease(link, number, life=self._life, seconds=orders.lease_seconds, holder=self)
+        self._incarnation = uuid.uuid4().hex
+        self._lease = Lease(
+            link, number, incarnation=self._incarnation, seconds=orders.lease_seconds, holder=self
+        )
         self._over = threading.Event()
         self._reason = ""
         self._process: TrialProcess | None = None
@@ -196,7 +198,7 @@ class Slot:
         """
         while not self._over.is_set():
             try:
-                return self._link.call(method, {"life": self._life, **message})
+                return self._link.call(method, {"incarnation": self._incarnation, **message})
             except OUT_OF_REACH as error:
                 if not self._lease.holds:
                     raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
@@ -205,7 +207,7 @@ class Slot:
 
     def _say_that_it_leaves(self) -> None:
         try:
-            self._link.call(LEAVE, {"life": self._life})
+            self._link.call(LEAVE, {"incarnation": self._incarnation})
         except OUT_OF_REACH as error:
             LOG.info("the driver was not told that slot %d has ended: %s", self._number, error)
 

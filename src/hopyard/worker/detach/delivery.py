@@ -28,7 +28,7 @@ class OutcomeSender:
     Args:
         link: The way to the driver.
         rank: The node.
-        life: What tells its process from another one that was started as the same node.
+        incarnation: What tells its process from another one that was started as the same node.
         patience: Seconds that an answer of the driver may take, not counting the transfer.
         retry_seconds: When to try again after the driver was out of reach.
     """
@@ -38,12 +38,12 @@ class OutcomeSender:
         link: WireClient,
         rank: int,
         *,
-        life: str,
+        incarnation: str,
         patience: float = 30.0,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._link = link
-        self._stream = f"{_STREAM}/{rank}/{life}"
+        self._stream = f"{_STREAM}/{rank}/{incarnation}"
         self._patience = patience
         self._retry_seconds = retry_seconds
 
@@ -113,8 +113,8 @@ def sender_of(stream: str) -> tuple[int, str]:
         UnknownMethod: It is no stream for an outcome.
     """
     match stream.split("/"):
-        case [name, rank, life] if name == _STREAM and rank.isdecimal():
-            return int(rank), life
+        case [name, rank, incarnation] if name == _STREAM and rank.isdecimal():
+            return int(rank), incarnation
     raise UnknownMethod(stream)
 
 

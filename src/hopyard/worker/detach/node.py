@@ -36,8 +36,10 @@ def supervise(orders: Orders, heard: int) -> bool:
             DetachedLink(client, heard, executor),
             address=orders.address,
             gpus=orders.gpus,
-            life=orders.life,
-            courier=OutcomeSender(client, rank, life=orders.life, patience=orders.task.lease_seconds),
+            incarnation=orders.incarnation,
+            courier=OutcomeSender(
+                client, rank, incarnation=orders.incarnation, patience=orders.task.lease_seconds
+            ),
             is_orphan=executor.is_gone,
         )
         try:

@@ -39,14 +39,14 @@ class Orders:
         task: The node.
         address: At which the other nodes reach this host.
         gpus: The GPUs that Spark gave to the task; None where Spark gives none.
-        life: What tells this start of the node from another one.
+        incarnation: What tells this start of the node from another one.
         executor: The process that the task belongs to; it ends with the executor.
     """
 
     task: NodeTask
     address: str
     gpus: tuple[str, ...] | None = None
-    life: str
+    incarnation: str
     executor: int
 
     @classmethod

@@ -71,7 +71,12 @@ class HereAndNow:
     def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Gone:
         ended = None
         while True:
-            message: dict[str, Any] = {"life": "a", "slot": 0, "host": socket.gethostname(), "ended": ended}
+            message: dict[str, Any] = {
+                "incarnation": "a",
+                "slot": 0,
+                "host": socket.gethostname(),
+                "ended": ended,
+            }
             answer: Any = service.call(NEXT, message)
             if answer["leave"] is not None:
                 return Gone()

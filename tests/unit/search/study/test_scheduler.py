@@ -60,11 +60,17 @@ class Office:
         self.desk = TrialScheduler(self.book, StudyRules(**rules), waiting=waiting)  # type: ignore[arg-type]
         self.now = 0.0
 
-    def next(self, slot: int, record: TrialRecord | None = None, *, life: str | None = None) -> Instruction:
-        return self.desk.next(slot, life=life or f"life-{slot}", host="host", ended=record, now=self.now)
+    def next(
+        self, slot: int, record: TrialRecord | None = None, *, incarnation: str | None = None
+    ) -> Instruction:
+        return self.desk.next(
+            slot, incarnation=incarnation or f"life-{slot}", host="host", ended=record, now=self.now
+        )
 
-    def number(self, slot: int, record: TrialRecord | None = None, *, life: str | None = None) -> int | None:
-        trial = self.next(slot, record, life=life).trial
+    def number(
+        self, slot: int, record: TrialRecord | None = None, *, incarnation: str | None = None
+    ) -> int | None:
+        trial = self.next(slot, record, incarnation=incarnation).trial
         return None if trial is None else trial.number
 
     def pass_time(self, seconds: float, *alive: int) -> None:
@@ -142,7 +148,7 @@ def test_a_slot_that_spark_started_again_takes_the_place_of_its_earlier_start() 
     office = Office(trials=3)
     office.next(0)
     office.now += QUIET_SECONDS + 0.1
-    again = office.next(0, life="later").trial
+    again = office.next(0, incarnation="later").trial
     assert again is not None
     assert (again.number, again.attempt) == (0, 1)
     assert office.next(0).leave is not None
@@ -153,12 +159,12 @@ def test_a_second_start_waits_while_the_first_one_is_alive() -> None:
     office = Office(trials=3)
     office.next(0)
     office.pass_time(QUIET_SECONDS, 0)
-    waiting = office.next(0, life="speculative")
+    waiting = office.next(0, incarnation="speculative")
     assert waiting.trial is None
     assert waiting.again > 0
     assert office.number(0, ended(0)) == 1
     office.desk.stop(DONE)
-    assert office.next(0, life="speculative").leave == DONE
+    assert office.next(0, incarnation="speculative").leave == DONE
 
 
 def test_a_lost_task_of_spark_makes_silence_suspicious_after_seconds() -> None:

@@ -57,7 +57,7 @@ class Office:
         self.committed = len(self.book.told)
 
     def call(self, method: str, **message: Any) -> Mapping[str, Any]:
-        return self.service.call(method, {"life": "a", **message})
+        return self.service.call(method, {"incarnation": "a", **message})
 
     def next(self, ended: int | None = None) -> Mapping[str, Any]:
         told = None if ended is None else encode_line(end_of(ended)).decode()

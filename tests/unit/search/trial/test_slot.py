@@ -218,7 +218,7 @@ def test_a_slot_whose_trial_went_to_another_leaves_no_record_and_asks_for_the_ne
 
     def lose_trial_3(method: str, message: Message) -> None:
         if method == REPORT and next(losses, False):
-            driver.service.look(lambda desk: desk.leave(message["life"]))  # as if it had been silent
+            driver.service.look(lambda desk: desk.leave(message["incarnation"]))  # as if it had been silent
 
     driver.before = lose_trial_3
     slot(driver, ask_and_work, is_judged=True).run()

@@ -9,7 +9,7 @@ import pytest
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import DriverOutOfReach, InvalidMessage, RemoteError, UnknownMethod
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
@@ -45,16 +45,16 @@ def outcome(value: bytes | None = b"value", rank: int = 0) -> Outcome:
 class Driver:
     """A coordinator on the wire."""
 
-    rendezvous: Rendezvous
+    gang: Gang
     server: WireServer
 
 
 @pytest.fixture
 def driver() -> Iterator[Driver]:
-    rendezvous = Rendezvous(Plan.of(1), Timeouts(), now=time.monotonic())
-    service = CoordinatorService(Coordinator(rendezvous))
+    gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
+    service = CoordinatorService(Coordinator(gang))
     with WireServer(service, address="127.0.0.1") as server:
-        yield Driver(rendezvous, server)
+        yield Driver(gang, server)
 
 
 @pytest.mark.parametrize("size", [None, 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
@@ -76,7 +76,7 @@ def test_a_stream_without_a_record_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["", "train", "outcome/1", "outcome/x/life", "other/1/life"])
 def test_other_streams_are_unknown(name: str) -> None:
-    assert sender_of("outcome/12/life") == (12, "life")
+    assert sender_of("outcome/12/life") == (12, "incarnation")
     with pytest.raises(UnknownMethod):
         sender_of(name)
 
@@ -84,9 +84,9 @@ def test_other_streams_are_unknown(name: str) -> None:
 def test_a_driver_gets_the_whole_outcome_over_the_wire(driver: Driver) -> None:
     sent = outcome(bytes(2 * CHUNK_BYTES))
     with WireClient(driver.server.endpoint) as link:
-        OutcomeSender(link, 0, life="a").deliver(sent, as_long_as=within(10))
-    assert driver.rendezvous.outcomes == {0: sent}
-    assert driver.rendezvous.records == {0: sent.record}
+        OutcomeSender(link, 0, incarnation="a").deliver(sent, as_long_as=within(10))
+    assert driver.gang.outcomes == {0: sent}
+    assert driver.gang.records == {0: sent.record}
 
 
 class LostOnce(Service):
@@ -106,7 +106,7 @@ class LostOnce(Service):
 def test_what_the_driver_refuses_is_not_sent_again() -> None:
     service = LostOnce(MemoryError("no room"))
     with WireServer(service, address="127.0.0.1") as server, WireClient(server.endpoint) as link:
-        courier = OutcomeSender(link, 0, life="a")
+        courier = OutcomeSender(link, 0, incarnation="a")
         with pytest.raises(RemoteError, match="MemoryError: no room"):
             courier.deliver(outcome(), as_long_as=within(10))
         assert service.taken == []
@@ -127,7 +127,7 @@ def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> Non
 
     asked: list[bool] = []
     with WireClient(endpoint) as link:
-        OutcomeSender(link, 0, life="a", retry_seconds=0.05).deliver(outcome(), as_long_as=as_long_as)
+        OutcomeSender(link, 0, incarnation="a", retry_seconds=0.05).deliver(outcome(), as_long_as=as_long_as)
     assert from_batches(service.taken, "here") == outcome()
     later[0].close()
 
@@ -135,6 +135,6 @@ def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> Non
 def test_a_driver_that_stays_away_is_told_with_its_address(driver: Driver) -> None:
     driver.server.close()
     with WireClient(driver.server.endpoint) as link:
-        courier = OutcomeSender(link, 0, life="a", retry_seconds=0.01)
+        courier = OutcomeSender(link, 0, incarnation="a", retry_seconds=0.01)
         with pytest.raises(DriverOutOfReach, match=driver.server.endpoint.peer):
             courier.deliver(outcome(), as_long_as=within(0.2))

@@ -15,7 +15,7 @@ import pytest
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
-from hopyard.control.rendezvous import Rendezvous, Timeouts
+from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import SupervisorNotStarted
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
@@ -33,8 +33,8 @@ class Driver:
     """A driver that waits for one node."""
 
     def __init__(self) -> None:
-        self.rendezvous = Rendezvous(Plan.of(1), Timeouts(), now=time.monotonic())
-        self.coordinator = Coordinator(self.rendezvous)
+        self.gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
+        self.coordinator = Coordinator(self.gang)
         self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
 
     def orders(self, function: object = print) -> Orders:
@@ -47,7 +47,7 @@ class Driver:
             payload=cloudpickle.dumps(function),
             coordinator=self.server.endpoint,
         )
-        return Orders(task=task, address="127.0.0.1", gpus=("3",), life="a", executor=os.getpid())
+        return Orders(task=task, address="127.0.0.1", gpus=("3",), incarnation="a", executor=os.getpid())
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def test_a_node_leaves_with_all_that_its_starter_has_and_brings_its_value(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("THE_TEST", str(os.getpid()))
     depart(driver.orders(tell_of_itself), 60)
-    assert driver.rendezvous.present == 1
+    assert driver.gang.present == 1
     wait_until(lambda: driver.coordinator.is_settled, "the node is done", 30)
-    outcome = driver.rendezvous.outcomes[0]
+    outcome = driver.gang.outcomes[0]
     assert outcome.record.message is None
     assert outcome.result() == (False, "found", "0", "3")
     assert psutil.Process().children() == []
@@ -125,16 +125,16 @@ def test_the_orders_are_in_no_command_line_and_in_no_file_with_a_name(driver: Dr
 
 def test_the_driver_learns_of_a_supervisor_that_never_came(driver: Driver) -> None:
     tell(driver.orders(), "its supervisor did not start", ("first", "why"))
-    record = driver.rendezvous.records[0]
+    record = driver.gang.records[0]
     assert (record.state, record.message) == (NodeState.FAILED, "its supervisor did not start: why")
     assert record.tail == ("first", "why")
     assert driver.coordinator.is_settled
-    assert driver.rendezvous.culprit == 0
+    assert driver.gang.culprit == 0
 
 
 def test_what_a_supervisor_has_told_itself_stands(driver: Driver) -> None:
     orders = driver.orders()
     done = orders.task.finished(time.time())
-    driver.rendezvous.end(0, done, Heartbeat(), life="a", now=0.0)
+    driver.gang.end(0, done, Heartbeat(), incarnation="a", now=0.0)
     tell(orders, "it was killed", ())
-    assert driver.rendezvous.records[0] == done
+    assert driver.gang.records[0] == done

@@ -1,4 +1,4 @@
-"""What holds of a rendezvous whatever happens to its nodes, in whatever order the driver hears of it."""
+"""What holds of a gang whatever happens to its nodes, in whatever order the driver hears of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hopyard.control.rendezvous import Rendezvous, Reply, Timeouts
+from hopyard.control.gang import Gang, Reply, Timeouts
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
@@ -43,17 +43,17 @@ class Rules(RuleBasedStateMachine):
         self.plan = plan
         self.now = 0.0
         self.stopped = False
-        self.rendezvous = Rendezvous(plan, Timeouts(start=20, lease=8, progress=12, grace=5), now=self.now)
+        self.gang = Gang(plan, Timeouts(start=20, lease=8, progress=12, grace=5), now=self.now)
         self.map: ClusterMap | None = None
-        self.lives: dict[int, str] = {}
+        self.incarnations: dict[int, str] = {}
         self.records: dict[int, NodeOutcome] = {}
         self.phases = [Phase.AWAITED] * plan.size
 
-    @rule(rank=RANKS, life=LIVES)
-    def register(self, rank: int, life: str) -> None:
+    @rule(rank=RANKS, incarnation=LIVES)
+    def register(self, rank: int, incarnation: str) -> None:
         rank %= self.plan.size
-        reply = self.rendezvous.register(rank, life=life, address=f"a:{rank}", host="h", now=self.now)
-        if self.lives.setdefault(rank, life) == life:
+        reply = self.gang.register(rank, incarnation=incarnation, address=f"a:{rank}", host="h", now=self.now)
+        if self.incarnations.setdefault(rank, incarnation) == incarnation:
             self.check(reply)
             assert self.map is None or reply.members == self.map
             self.map = reply.members
@@ -61,59 +61,61 @@ class Rules(RuleBasedStateMachine):
             assert (reply.members, reply.release) == (None, None)
             assert reply.stop is not None or not self.stopped
 
-    @rule(rank=RANKS, idle=st.floats(0, 20))
-    def beat(self, rank: int, idle: float) -> None:
-        self.check(self.rendezvous.beat(rank % self.plan.size, Heartbeat(idle_seconds=idle), now=self.now))
+    @rule(rank=RANKS, idle=st.floats(0, 20), incarnation=LIVES)
+    def beat(self, rank: int, idle: float, incarnation: str) -> None:
+        heartbeat = Heartbeat(idle_seconds=idle)
+        rank %= self.plan.size
+        self.check(self.gang.beat(rank, heartbeat, incarnation=incarnation, now=self.now))
 
-    @rule(rank=RANKS, state=st.sampled_from(NodeState), life=LIVES)
-    def end(self, rank: int, state: NodeState, life: str) -> None:
+    @rule(rank=RANKS, state=st.sampled_from(NodeState), incarnation=LIVES)
+    def end(self, rank: int, state: NodeState, incarnation: str) -> None:
         rank %= self.plan.size
         record = NodeOutcome(rank=rank, role="r", host="h", state=state, started=0.0, ended=self.now)
-        self.rendezvous.end(rank, record, Heartbeat(), life=life, now=self.now)
-        self.lives.setdefault(rank, life)
+        self.gang.end(rank, record, Heartbeat(), incarnation=incarnation, now=self.now)
+        self.incarnations.setdefault(rank, incarnation)
 
-    @rule(rank=RANKS, life=LIVES)
-    def leave(self, rank: int, life: str) -> None:
-        self.rendezvous.leave(rank % self.plan.size, life=life)
+    @rule(rank=RANKS, incarnation=LIVES)
+    def leave(self, rank: int, incarnation: str) -> None:
+        self.gang.leave(rank % self.plan.size, incarnation=incarnation)
 
     @rule(seconds=st.floats(0.1, 9))
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        self.rendezvous.tick(self.now)
+        self.gang.tick(self.now)
 
     @precondition(lambda self: not self.stopped)
     @rule(event=st.sampled_from(["stop", "suspect", "nothing", "nothing"]))
     def interfere(self, event: str) -> None:
         if event == "stop":
-            self.rendezvous.stop("told")
+            self.gang.stop("told")
             self.stopped = True
         elif event == "suspect":
-            self.rendezvous.suspect()
+            self.gang.suspect(self.now)
 
     def check(self, reply: Reply) -> None:
         if reply.stop is None:
             assert not self.stopped
-            assert (self.rendezvous.culprit, self.rendezvous.error) == (None, None)
+            assert (self.gang.culprit, self.gang.error) == (None, None)
         elif "had been started before" in reply.stop:
             return  # one of two that both claim to be this node; that says nothing of the run
         self.stopped = reply.stop is not None
         if reply.release is not None:
-            leaders = [self.rendezvous.records.get(rank) for rank in self.plan.leaders]
+            leaders = [self.gang.records.get(rank) for rank in self.plan.leaders]
             assert all(record is not None and record.state is NodeState.FINISHED for record in leaders)
 
     @invariant()
     def it_is_over_only_when_nobody_is_there(self) -> None:
         here = [phase in (Phase.ARRIVED, Phase.RUNNING) for phase in self.current_phases()]
-        assert self.rendezvous.present == sum(here)
-        assert not (self.rendezvous.is_over and any(here))
+        assert self.gang.present == sum(here)
+        assert not (self.gang.is_over and any(here))
 
     @invariant()
     def all_is_settled_only_when_it_is_over(self) -> None:
-        assert self.rendezvous.is_over or not self.rendezvous.is_settled
+        assert self.gang.is_over or not self.gang.is_settled
 
     @invariant()
     def records_never_change(self) -> None:
-        now = dict(self.rendezvous.records)
+        now = dict(self.gang.records)
         assert {rank: now.get(rank) for rank in self.records} == self.records
         self.records = now
 
@@ -126,17 +128,17 @@ class Rules(RuleBasedStateMachine):
     @invariant()
     def the_lost_are_those_without_a_record(self) -> None:
         lost = {rank for rank, phase in enumerate(self.current_phases()) if phase is Phase.LOST}
-        assert set(self.rendezvous.lost) == lost
-        assert not lost & self.rendezvous.records.keys()
+        assert set(self.gang.lost) == lost
+        assert not lost & self.gang.records.keys()
 
     @invariant()
     def who_is_to_blame_has_failed_or_is_lost(self) -> None:
-        culprit = self.rendezvous.culprit
+        culprit = self.gang.culprit
         if culprit is not None:
             assert self.current_phases()[culprit] in (Phase.FAILED, Phase.KILLED, Phase.LOST)
 
     def current_phases(self) -> list[Phase]:
-        return [status.phase for status in self.rendezvous.status(self.now)]
+        return [status.phase for status in self.gang.status(self.now)]
 
 
 TestRules = Rules.TestCase

@@ -1,7 +1,7 @@
-"""Who of a run has arrived, who is alive, and whether the run is to end: events in, instructions out.
+"""The policy of a run: all nodes arrive or none, and the first failure ends them all. Events in, instructions out.
 
 No I/O, no thread, no clock: the time comes with each event. `hopyard.control.coordinator` stands between this
-and the wire.
+and the wire; who is alive, `hopyard.control.membership` knows.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hopyard.control.membership import Admission, Membership
 from hopyard.errors import HopyardError, NodesMissing, NoProgress
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_status import Heartbeat, NodeStatus, Phase
@@ -16,12 +17,6 @@ from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Node, Plan, Role
 from hopyard.tracking import NodeOutcome, NodeState
 
-LEAST_POLL_SECONDS = 0.02
-LEAST_BEAT_SECONDS = 0.2
-CALLS_PER_SECOND = 1000  # what the driver's end of the wire takes on one core with room to spare
-QUIET_BEATS = 5
-LEAST_QUIET_SECONDS = 2.0
-LONGEST_LOOK_SECONDS = 5.0  # between two looks at the clock, unless this process was held up
 LOST = "its executor was lost (see Spark's log; often the memory limit)"
 
 
@@ -65,11 +60,11 @@ class _Member:
 
     node: Node
     phase: Phase = Phase.AWAITED
-    life: str = ""  # tells apart two processes that both claim to be this node
+    incarnation: str = ""  # of the process that is this node; a later one changes nothing
     address: str = ""
     host: str = ""
-    heard: float = 0.0
-    sign: Heartbeat = field(default_factory=Heartbeat)
+    heard: float = 0.0  # at the last message that counted
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
     record: NodeOutcome | None = None
     outcome: Outcome | None = None  # of a node that brings it itself
     has_left: bool = False
@@ -83,23 +78,19 @@ class _Member:
         return self.record is not None and not self.has_left
 
 
-class Rendezvous:
+class Gang:
     """The nodes of one attempt of a run as the driver knows them from their messages.
 
     The first node that fails or is lost ends the run: all others are told to stop with their next call. When those
     that the run waits for have returned, the others are released. Messages may come twice or late.
     """
 
-    def __init__(self, plan: Plan, patience: Timeouts, *, now: float) -> None:
-        self._patience = patience
+    def __init__(self, plan: Plan, timeouts: Timeouts, *, now: float) -> None:
+        self._timeouts = timeouts
         self._leaders = plan.leaders
         self._members = {node.rank: _Member(node=node) for node in plan.nodes}
-        self._beat_seconds = max(LEAST_BEAT_SECONDS, plan.size / CALLS_PER_SECOND)
-        self._poll_seconds = max(LEAST_POLL_SECONDS, 2 * plan.size / CALLS_PER_SECOND)
-        self._quiet_seconds = max(LEAST_QUIET_SECONDS, QUIET_BEATS * self._beat_seconds)
+        self._membership = Membership(timeouts.lease, size=plan.size, now=now)
         self._began = now
-        self._looked = now
-        self._longest_look = min(LONGEST_LOOK_SECONDS, patience.lease / 2)
         self._map: ClusterMap | None = None
         self._stop: str | None = None
         self._suspected = False
@@ -161,71 +152,80 @@ class Rendezvous:
     @property
     def lost(self) -> Mapping[int, str]:
         """The ranks of the nodes that vanished, and what is known of why."""
-        silence = f"nothing was heard of it for {self._patience.lease:.0f} s (lease)"
+        silence = f"nothing was heard of it for {self._timeouts.lease:.0f} s (lease)"
         reason = LOST if self._suspected else silence
         return {rank: reason for rank, member in self._members.items() if member.phase is Phase.LOST}
 
-    def register(self, rank: int, *, life: str, address: str, host: str, now: float) -> Reply:
+    def register(self, rank: int, *, incarnation: str, address: str, host: str, now: float) -> Reply:
         """Takes note that a node has arrived and can be reached at an address."""
         member = self._member(rank)
-        if member.life and member.life != life:
-            return self._register_again(member, now)
+        if member.incarnation not in ("", incarnation):
+            return self._register_again(member, incarnation, now)
         if member.phase is Phase.AWAITED:
-            member.life, member.address, member.host = life, address, host
+            member.incarnation, member.address, member.host = incarnation, address, host
             member.phase = Phase.ARRIVED
         if member.is_here:
+            self._membership.arrive(rank, incarnation, now)
             member.heard = now
         self._close_map()
         if self._map is not None and member.phase is Phase.ARRIVED:
             member.phase = Phase.RUNNING
-        reply = self._reply(member, self._poll_seconds if self._map is None else self._beat_seconds)
-        return replace(reply, members=self._map)
+        waits = self._map is None
+        again = self._membership.poll_seconds if waits else self._membership.beat_seconds
+        return replace(self._reply(member, again), members=self._map)
 
-    def beat(self, rank: int, sign: Heartbeat, *, now: float) -> Reply:
+    def beat(self, rank: int, heartbeat: Heartbeat, *, incarnation: str, now: float) -> Reply:
         """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
         member = self._member(rank)
-        if member.is_here:
-            member.sign = sign
-        if member.is_here or member.is_storing:
+        if self._membership.hear(rank, incarnation, now):
             member.heard = now
-        return self._reply(member, self._beat_seconds)
+            if member.is_here:
+                member.heartbeat = heartbeat
+        return self._reply(member, self._membership.beat_seconds)
 
-    def end(self, rank: int, record: NodeOutcome, sign: Heartbeat, *, life: str, now: float) -> None:
-        """Takes note that a node has ended, and of its last sign."""
+    def end(
+        self, rank: int, record: NodeOutcome, heartbeat: Heartbeat, *, incarnation: str, now: float
+    ) -> None:
+        """Takes note that a node has ended, and of its last heartbeat."""
         member = self._member(rank)
-        if member.life and member.life != life:
+        if member.incarnation not in ("", incarnation):
             return  # the end of a second process says nothing of the first
         if member.record is not None:
             return
-        member.life = life
+        self._membership.arrive(rank, incarnation, now)  # it is watched until it has stored what it leaves
+        member.incarnation = incarnation
         member.record = record
-        member.sign = sign
+        member.heartbeat = heartbeat
         member.heard = now
         member.phase = Phase.of(record.state)
+        if member.has_left:
+            self._has_left(member)
         if record.state is NodeState.FAILED or (record.state is NodeState.KILLED and self._stop is None):
             self._fail(rank, f"node {rank} failed")
 
-    def deliver(self, rank: int, outcome: Outcome, *, life: str, now: float) -> None:
+    def deliver(self, rank: int, outcome: Outcome, *, incarnation: str, now: float) -> None:
         """Takes what came of a node, which is its end if nobody told of that before; the first word counts."""
         member = self._member(rank)
-        self.end(rank, outcome.record, member.sign, life=life, now=now)
-        if member.life == life:
+        self.end(rank, outcome.record, member.heartbeat, incarnation=incarnation, now=now)
+        if member.incarnation == incarnation:
+            self._membership.hear(rank, incarnation, now)
             member.heard = now
             member.outcome = member.outcome or outcome
 
-    def leave(self, rank: int, *, life: str) -> None:
+    def leave(self, rank: int, *, incarnation: str) -> None:
         """Takes note that a node, which has ended, has also stored what it leaves."""
         member = self._member(rank)
-        if member.life == life:
-            member.has_left = True
+        if member.incarnation == incarnation:
+            self._has_left(member)
 
     def grant(self, grace_seconds: float) -> None:
         """Changes how long the evaluator has to end by itself once the training is done."""
-        self._patience = replace(self._patience, grace=grace_seconds)
+        self._timeouts = replace(self._timeouts, grace=grace_seconds)
 
-    def suspect(self) -> None:
+    def suspect(self, now: float) -> None:
         """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
         self._suspected = True
+        self._membership.suspect(now)
         if self.present:
             self.stop("Spark lost a task of the run")
 
@@ -236,16 +236,12 @@ class Rendezvous:
 
     def tick(self, now: float) -> None:
         """Looks at the clock: who has been silent for too long, and which deadline has passed."""
-        self._excuse(now - self._looked - self._longest_look, now)
-        self._looked = now
-        silence = self._quiet_seconds if self._suspected else self._patience.lease
-        for member in self._members.values():
-            if now - member.heard <= silence:
-                continue
+        for rank in self._membership.silent(now):
+            member = self._members[rank]
             if member.is_here:
                 self._lose(member)
-            elif member.is_storing:
-                member.has_left = True
+            else:
+                self._has_left(member)
         if self._stop is None:
             self._check_arrival(now)
             self._check_progress(now)
@@ -259,11 +255,11 @@ class Rendezvous:
                 phase=member.phase,
                 host=member.host,
                 address=member.address,
-                step=member.sign.step,
-                metrics=member.sign.metrics,
-                silent_seconds=now - member.heard if member.is_here else 0.0,
-                idle_seconds=member.sign.idle_seconds + now - member.heard if member.is_here else 0.0,
-                notes=member.sign.notes,
+                step=member.heartbeat.step,
+                metrics=member.heartbeat.metrics,
+                silent_seconds=self._silence(member, now),
+                idle_seconds=self._idle(member, now),
+                notes=member.heartbeat.notes,
             )
             for rank, member in self._members.items()
         )
@@ -273,31 +269,41 @@ class Rendezvous:
             raise ValueError(f"rank {rank} is none of the {len(self._members)} nodes of this run")
         return self._members[rank]
 
-    def _register_again(self, member: _Member, now: float) -> Reply:
+    def _register_again(self, member: _Member, incarnation: str, now: float) -> Reply:
         """Answers a second process that Spark started as the same node; a training is not repeated unasked.
 
         If the first one has fallen silent, its executor is gone. If not, Spark speculates, and would take the
         first of the two to end for the result: the second waits until the run is over.
         """
-        if member.is_here and now - member.heard > self._quiet_seconds:
-            self.suspect()
-            self._lose(member)
-        if member.is_here and self._stop is None:
-            return Reply(again=self._beat_seconds)
+        again = self._membership.beat_seconds
+        if member.is_here:
+            admission = self._membership.arrive(member.node.rank, incarnation, now)
+            if admission is Admission.SECOND and self._stop is None:
+                return Reply(again=again)
+            if admission is Admission.SUCCESSOR:
+                self._membership.leave(member.node.rank, incarnation)
+                self.suspect(now)
+                self._lose(member)
         started = f"node {member.node.rank} had been started before: {LOST}"
-        return Reply(again=self._beat_seconds, stop=self._stop or started)
+        return Reply(again=again, stop=self._stop or started)
 
     def _lose(self, member: _Member) -> None:
+        self._membership.leave(member.node.rank, member.incarnation)
         member.phase = Phase.LOST
         self._fail(member.node.rank, f"node {member.node.rank} was lost")
 
-    def _excuse(self, asleep: float, now: float) -> None:
-        """Takes a time in which this process itself was held up (Ctrl-Z, say) for nobody's silence."""
-        if asleep > 0:
-            self._began += asleep
-            for member in self._members.values():
-                if member.is_here or member.is_storing:
-                    member.heard = min(now, member.heard + asleep)
+    def _has_left(self, member: _Member) -> None:
+        member.has_left = True
+        if member.record is not None:  # else its end was not heard: it counts as lost when its lease runs out
+            self._membership.leave(member.node.rank, member.incarnation)
+
+    def _silence(self, member: _Member, now: float) -> float:
+        """Returns for how long nothing was heard of a node that is here."""
+        return now - self._membership.heard(member.node.rank) if member.is_here else 0.0
+
+    def _idle(self, member: _Member, now: float) -> float:
+        """Returns for how long a node that is here has neither printed nor reported anything."""
+        return member.heartbeat.idle_seconds + self._silence(member, now) if member.is_here else 0.0
 
     def _close_map(self) -> None:
         if self._map is None and all(member.address for member in self._members.values()):
@@ -311,7 +317,7 @@ class Rendezvous:
             return None
         if not all(self._members[rank].phase is Phase.FINISHED for rank in self._leaders):
             return None
-        return self._patience.grace if node.role is Role.EVALUATOR else 0.0
+        return self._timeouts.grace if node.role is Role.EVALUATOR else 0.0
 
     def _fail(self, rank: int, reason: str) -> None:
         if self._culprit is None:
@@ -319,19 +325,20 @@ class Rendezvous:
         self.stop(reason)
 
     def _check_arrival(self, now: float) -> None:
-        if self._map is None and now - self._began > self._patience.start:
+        waited = now - self._began - self._membership.asleep
+        if self._map is None and waited > self._timeouts.start:
             missing = tuple(str(member.node) for member in self._members.values() if not member.address)
-            self._error = NodesMissing(missing, len(self._members), self._patience.start)
+            self._error = NodesMissing(missing, len(self._members), self._timeouts.start)
             self.stop(str(self._error))
 
     def _check_progress(self, now: float) -> None:
-        limit = self._patience.progress
+        limit = self._timeouts.progress
         running = [
             self._members[rank] for rank in self._leaders if self._members[rank].phase is Phase.RUNNING
         ]
         if limit is None or not running:
             return
-        idle = {member.node: member.sign.idle_seconds + now - member.heard for member in running}
+        idle = {member.node: self._idle(member, now) for member in running}
         if min(idle.values()) > limit:
             last = tuple(f"{node} {seconds:.0f} s ago" for node, seconds in idle.items())
             self._error = NoProgress(limit, last)

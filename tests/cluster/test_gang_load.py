@@ -76,7 +76,7 @@ def test_a_driver_that_is_held_up_for_seconds_can_still_be_connected_to(start: S
     resume = threading.Timer(2.5, server.send_signal, args=[signal.SIGCONT])
     resume.start()
     with WireClient(endpoint, timeout=10.0) as client:
-        answer = client.call(REGISTER, {"rank": 0, "life": "a", "address": "b:1", "host": "c"})
+        answer = client.call(REGISTER, {"rank": 0, "incarnation": "a", "address": "b:1", "host": "c"})
     resume.join()
     assert answer["members"] == {"chief": ["b:1"]}
 
