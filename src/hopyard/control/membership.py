@@ -47,7 +47,7 @@ class Membership:
         self._lease = lease
         self._size = size
         self._here: dict[int, _Process] = {}
-        self._replaced: set[str] = set()
+        self._replaced: set[tuple[int, str]] = set()
         self._looked = now
         self._longest_look = min(LONGEST_LOOK_SECONDS, lease / 2)
         self._suspected_until = float("-inf")
@@ -83,14 +83,14 @@ class Membership:
         process = self._here.get(number)
         return process is not None and process.incarnation == incarnation
 
-    def is_replaced(self, incarnation: str) -> bool:
+    def is_replaced(self, number: int, incarnation: str) -> bool:
         """Whether another process has taken the place of this one."""
-        return incarnation in self._replaced
+        return (number, incarnation) in self._replaced
 
     def arrive(self, number: int, incarnation: str, now: float) -> Admission:
         """Lets a process in, unless the one that is here is alive; a successor takes the place at once."""
         self._look(now)
-        if incarnation in self._replaced:
+        if self.is_replaced(number, incarnation):
             return Admission.REPLACED
         here = self._here.get(number)
         if here is None:
@@ -101,7 +101,7 @@ class Membership:
             return Admission.AGAIN
         if now - here.heard <= self.quiet_seconds:
             return Admission.SECOND
-        self._replaced.add(here.incarnation)
+        self._replaced.add((number, here.incarnation))
         self._here[number] = _Process(incarnation, now)
         return Admission.SUCCESSOR
 
@@ -138,9 +138,9 @@ class Membership:
 
     def _look(self, now: float) -> None:
         """Excuses everybody for a time in which nobody here looked at the clock."""
-        asleep = now - self._looked - self._longest_look
+        asleep = now - self._looked
         self._looked = now
-        if asleep > 0:
+        if asleep > self._longest_look:
             self._asleep += asleep
             for process in self._here.values():
                 process.heard = min(now, process.heard + asleep)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from hopyard.control.queue import StudyRules
 from hopyard.errors import InvalidDevices, InvalidSearch
 from hopyard.run.shared_options import first_wrong
-from hopyard.search.study.scheduler import StudyRules
 from hopyard.search.trial.result import DEFAULT_METRIC
 from hopyard.tracking import Direction
 from hopyard.worker.gpus.request import DeviceRequest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hopyard.tracking import TrialState
 
 if TYPE_CHECKING:
-    from hopyard.search.study.scheduler import TrialScheduler
+    from hopyard.control.queue import Queue
     from hopyard.search.study.trials import StudyTrials
 
 
@@ -76,7 +76,7 @@ class StudyStatus:
         cls,
         title: str,
         objective: str,
-        desk: TrialScheduler,
+        queue: Queue,
         ledger: StudyTrials,
         *,
         total: int | None,
@@ -86,7 +86,7 @@ class StudyStatus:
         """Returns how a study is doing; nobody may change it meanwhile."""
         best = ledger.best
         ended = ledger.ends
-        here = sum(desk.ends.values())
+        here = sum(queue.ends.values())
         left = None if total is None or not here else (total - sum(ended.values())) * seconds / here
         return cls(
             title=title,
@@ -100,10 +100,10 @@ class StudyStatus:
                     slot=slot.number,
                     host=slot.host,
                     seconds=now - slot.since,
-                    step=slot.sign.step,
-                    metrics=slot.sign.metrics,
+                    step=slot.heartbeat.step,
+                    metrics=slot.heartbeat.metrics,
                 )
-                for slot in sorted(desk.slots.values(), key=lambda slot: slot.number)
+                for slot in queue.slots
                 if slot.trial is not None
             ),
             best_trial=None if best is None else best.number,
@@ -111,5 +111,5 @@ class StudyStatus:
             best_params={} if best is None else best.params,
             seconds=seconds,
             left_seconds=left,
-            slots=len(desk.slots),
+            slots=len(queue.slots),
         )

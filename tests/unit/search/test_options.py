@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from hopyard.control.queue import StudyRules
 from hopyard.errors import InvalidDevices, InvalidSearch
 from hopyard.search.options import SearchSpec, direction_of
-from hopyard.search.study.scheduler import StudyRules
 from hopyard.tracking import Direction
 from hopyard.worker.gpus.request import DeviceRequest
 

@@ -188,10 +188,10 @@ def test_a_status_that_fails_ends_the_view_and_nothing_else(
     terminal = open_terminal()
     with StudyView(progress=None).showing(study.status):
         terminal.wait_until(shows("x=0.5"))
-        study.error = RuntimeError("no desk")
+        study.error = RuntimeError("no scheduler")
         study.await_looks(2)
     assert [record.getMessage() for record in caplog.records] == [
-        "the study goes on, but is not shown here any more: RuntimeError: no desk"
+        "the study goes on, but is not shown here any more: RuntimeError: no scheduler"
     ]
     assert sys.stdout is terminal.stream
 

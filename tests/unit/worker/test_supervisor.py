@@ -120,7 +120,7 @@ def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
     assert Supervisor(syncing, driver()).run().result() == "seen"
 
 
-class TrialScheduler:
+class Driver:
     """A driver's end of the wire that takes outcomes, after it has refused some."""
 
     def __init__(self, *refusals: Exception) -> None:
@@ -134,36 +134,36 @@ class TrialScheduler:
         self.taken.append(outcome)
 
 
-def supervise_for(desk: TrialScheduler, function: object, **more: str) -> Outcome:
-    """Returns the outcome of a node that has nobody to return it to but a desk, which has it then as well."""
+def supervise_for(courier: Driver, function: object, **more: str) -> Outcome:
+    """Returns the outcome of a node that has nobody to return it to but a courier, which has it then as well."""
     run = driver()
-    outcome = Supervisor(task(function, **more), run, courier=desk).run()  # type: ignore[arg-type]
-    assert desk.taken == [outcome]
+    outcome = Supervisor(task(function, **more), run, courier=courier).run()  # type: ignore[arg-type]
+    assert courier.taken == [outcome]
     assert run.is_settled
     return outcome
 
 
 def test_an_outcome_is_brought_to_the_driver_where_nobody_waits_for_it() -> None:
-    assert supervise_for(TrialScheduler(), lambda: 42).result() == 42
+    assert supervise_for(Driver(), lambda: 42).result() == 42
 
 
 def test_a_value_that_the_driver_refuses_makes_the_node_fail_with_the_reason() -> None:
     refusal = RemoteError("driver", "put outcome", "MemoryError", "no room")
-    outcome = supervise_for(TrialScheduler(refusal), lambda: 42)
+    outcome = supervise_for(Driver(refusal), lambda: 42)
     assert outcome.record.state is NodeState.FAILED
     assert "its value did not reach the driver" in str(outcome.record.message)
     assert "no room" in str(outcome.record.message)
 
 
 def test_the_end_of_a_supervisor_that_could_not_go_on_is_brought_too() -> None:
-    outcome = supervise_for(TrialScheduler(), print, app_id="not:possible")
+    outcome = supervise_for(Driver(), print, app_id="not:possible")
     assert "InvalidName" in str(outcome.record.message)
 
 
 def test_a_driver_that_is_gone_at_the_end_is_an_error() -> None:
-    desk = TrialScheduler(DriverOutOfReach("driver", "gone"))
+    courier = Driver(DriverOutOfReach("driver", "gone"))
     with pytest.raises(DriverOutOfReach):
-        Supervisor(task(lambda: 42), driver(), courier=desk).run()  # type: ignore[arg-type]
+        Supervisor(task(lambda: 42), driver(), courier=courier).run()  # type: ignore[arg-type]
 
 
 # --- stop ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import optuna
 
 from hopyard.codec.records import decode, encode_file
+from hopyard.control.queue import Queue
 from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.run.announcement import Announcement
@@ -20,7 +21,6 @@ from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBacken
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.resume import busy
 from hopyard.search.study.scheduler import TrialScheduler
-from hopyard.search.study.scheduler_service import SchedulerService
 from hopyard.search.study.study import Study
 from hopyard.search.study.tensorboard_domains import study_events
 from hopyard.search.study.trials import FOLDER, StudyTrials
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
+    from hopyard.protocol.assignment import Assignment
     from hopyard.search.options import SearchSpec
     from hopyard.search.space.space import SearchSpace
-    from hopyard.search.trial.assignment import Assignment
     from hopyard.search.trial.slots import SlotBackend
     from hopyard.tracking import RunRecord
 
@@ -132,6 +132,8 @@ class StudyRunner:
                 resources.enter_context(LiveTensorBoard(url, Announcement(run), project=plan.project))
             try:
                 self._carry()
+                if self._service.error is None:
+                    self._service.settle()
             finally:
                 journal.commit()
                 self._save()
@@ -173,7 +175,7 @@ class StudyRunner:
         )
 
     def _open(self, journal: Journal) -> None:
-        """Makes the study what it was, or new, and sets up the desk at which slots ask."""
+        """Makes the study what it was, or new, and sets up what gives its trials to slots."""
         plan = self._plan
         written = read_journal(plan.project, self._paths.study_journal)
         with quiet_optuna():
@@ -189,8 +191,8 @@ class StudyRunner:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
         self._ledger = StudyTrials(self._study, plan.space, metric=plan.spec.objectives[0])
         waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
-        desk = TrialScheduler(self._ledger, plan.spec.rules, waiting=waiting, now=self._clock())
-        self._service = SchedulerService(desk, commit=journal.commit, clock=self._clock)
+        queue = Queue(plan.spec.rules, asked=self._ledger.asked, waiting=waiting, now=self._clock())
+        self._service = TrialScheduler(queue, self._ledger, commit=journal.commit, clock=self._clock)
 
     def _has_ended(self, trial: Assignment) -> bool:
         """Tells whether a trial ended well while nobody was there to hear of it; the study then knows of it."""
@@ -233,7 +235,7 @@ class StudyRunner:
             slots.close()
 
     def _failures(self) -> tuple[TrialRecord, ...]:
-        return self._service.look(lambda desk: desk.failures)
+        return self._service.look(lambda queue: queue.failures)
 
     def _orders(self) -> SlotOrders:
         plan, spec = self._plan, self._plan.spec
@@ -261,7 +263,7 @@ class StudyRunner:
         """
         if self._service.error is not None:
             raise self._service.error
-        last = self._service.look(lambda desk: desk.hopeless)
+        last = self._service.look(lambda queue: queue.hopeless)
         if last is not None:
             failed = self._ledger.ends[TrialState.FAILED]
             raise StudyFailed(str(self._run.id), failed, last.error or "", last.traceback or "")
@@ -279,9 +281,9 @@ class StudyRunner:
         record = self._service.look(self._record)
         self._plan.project.put(self._paths.study, encode_file(record))
 
-    def _record(self, desk: TrialScheduler) -> StudyRecord:
+    def _record(self, queue: Queue) -> StudyRecord:
         plan, spec, best = self._plan, self._plan.spec, self._ledger.best
-        running = sum(slot.trial is not None for slot in desk.slots.values())
+        running = sum(slot.trial is not None for slot in queue.slots)
         ended = {state.value: count for state, count in self._ledger.ends.items()}
         return StudyRecord(
             run=self._run.id,
@@ -298,11 +300,11 @@ class StudyRunner:
             best_folder=None if best is None else best.user_attrs.get(FOLDER),
         )
 
-    def _status(self, now: float, desk: TrialScheduler) -> StudyStatus:
+    def _status(self, now: float, queue: Queue) -> StudyStatus:
         return StudyStatus.of(
             str(self._run.id),
             self._plan.spec.objectives[0],
-            desk,
+            queue,
             self._ledger,
             total=self._plan.spec.rules.trials,
             seconds=now - self._began,

@@ -11,14 +11,14 @@ import optuna
 from optuna.trial import FrozenTrial
 from optuna.trial import TrialState as OptunaState
 
+from hopyard.protocol.assignment import Assignment
 from hopyard.search.samplers.own_sampler import OwnSampler
-from hopyard.search.trial.assignment import Assignment
 from hopyard.store import trial_name
 from hopyard.tracking import TrialRecord, TrialState
 
 if TYPE_CHECKING:
+    from hopyard.control.queue import Point
     from hopyard.search.space.space import SearchSpace
-    from hopyard.search.study.scheduler import Point
 
 LOG = logging.getLogger(__name__)
 FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT, TIMES = (
@@ -41,7 +41,7 @@ _STATES = {
 
 
 class StudyTrials:
-    """A `Book` whose trials are those of an Optuna study; one thread at a time.
+    """The `Trials` of an Optuna study; one thread at a time changes them, others may look at `best` and `ends`.
 
     Args:
         study: The study, new or with the trials that it has had.
@@ -60,7 +60,7 @@ class StudyTrials:
         self._reported: dict[int, int] = {}  # the last step, by the number of the trial
         self._is_warned = False
         self._best: FrozenTrial | None = None
-        self._ends: Counter[TrialState] = Counter()
+        self._ends: Counter[TrialState] = Counter()  # a new one with each change
         for trial in trials:
             if trial.state.is_finished():
                 self._count(trial)
@@ -164,7 +164,7 @@ class StudyTrials:
         return None
 
     def _count(self, trial: FrozenTrial) -> None:
-        self._ends[_state(trial)] += 1
+        self._ends = self._ends + Counter([_state(trial)])
         if trial.state is not OptunaState.COMPLETE or len(self._study.directions) > 1:
             return
         sign = 1 if self._study.direction is optuna.study.StudyDirection.MAXIMIZE else -1

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard.codec.records import encode_file, encode_line
 from hopyard.control.gang import LOST
+from hopyard.control.queue import Verdict
 from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
+from hopyard.protocol.assignment import Assignment
 from hopyard.run.cluster import Cluster
-from hopyard.search.study.scheduler import Verdict
-from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT, SchedulerService
-from hopyard.search.trial.assignment import Assignment
+from hopyard.search.study.scheduler import LEAVE, NEXT, REPORT, TrialScheduler
 from hopyard.search.trial.result import read_result
 from hopyard.tracking import TrialRecord, TrialState, run_paths
 from hopyard.worker.lease import HEARTBEAT
@@ -69,7 +69,7 @@ class ClusterSlotBackend:
         """Returns how many clusters there is room for; a plan that never fits is refused by the first of them."""
         return max(1, self.inner.room(devices) // self.nodes)
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> ClusterSlots:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> ClusterSlots:
         """Starts so many slots, each in a thread of the driver."""
         return ClusterSlots([ClusterSlot(self, orders, number, service) for number in range(count)])
 
@@ -102,14 +102,14 @@ class ClusterSlots:
 
 
 class ClusterSlot:
-    """Runs trials as clusters, one after the other, until the desk has no more."""
+    """Runs trials as clusters, one after the other, until there are no more."""
 
     def __init__(
         self,
         backend: ClusterSlotBackend,
         orders: SlotOrders,
         number: int,
-        service: SchedulerService,
+        service: TrialScheduler,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backend = backend
@@ -125,7 +125,7 @@ class ClusterSlot:
         ended: TrialRecord | None = None
         while True:
             told = None if ended is None else encode_line(ended).decode()
-            answer = self._call(NEXT, slot=self._number, host=socket.gethostname(), ended=told)
+            answer = self._call(NEXT, host=socket.gethostname(), ended=told)
             ended = None
             if answer["leave"] is not None:
                 return count
@@ -222,11 +222,11 @@ class ClusterSlot:
             "lines": [],
             "notes": {},
         }
-        stop = self._call(HEARTBEAT, rank=self._number, **sign)["stop"]
+        stop = self._call(HEARTBEAT, **sign)["stop"]
         return None if stop is None else str(stop)
 
     def _call(self, method: str, **message: Any) -> Mapping[str, Any]:
-        return self._service.call(method, {"incarnation": self._incarnation, **message})
+        return self._service.call(method, {"rank": self._number, "incarnation": self._incarnation, **message})
 
 
 def _failed(record: TrialRecord, error: Exception) -> TrialRecord:

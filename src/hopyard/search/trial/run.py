@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.codec.records import encode_file
+from hopyard.protocol.assignment import Assignment
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
-from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.listener import TrialListener
 from hopyard.search.trial.order import Ending, TrialOrder
 from hopyard.tracking import NodeState, TrialRecord, TrialState, run_paths
@@ -26,7 +26,7 @@ from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask
 
 if TYPE_CHECKING:
-    from hopyard.search.study.scheduler import Point, Verdict
+    from hopyard.control.queue import Point, Verdict
     from hopyard.search.trial.process import TrialProcess
     from hopyard.search.trial.slot import SlotOrders
     from hopyard.tensorboard.hparams import EventFile

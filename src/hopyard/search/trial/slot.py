@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopyard.codec.records import encode_line
+from hopyard.control.queue import Verdict
 from hopyard.errors import DriverOutOfReach
+from hopyard.protocol.assignment import Assignment
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.scratch import scratch_folder
-from hopyard.search.study.scheduler import Verdict
-from hopyard.search.study.scheduler_service import LEAVE, NEXT, REPORT
-from hopyard.search.trial.assignment import Assignment
+from hopyard.search.study.scheduler import LEAVE, NEXT, REPORT
 from hopyard.search.trial.order import PAYLOAD_FILE
 from hopyard.search.trial.process import TrialProcess
 from hopyard.search.trial.run import TrialRun
@@ -32,7 +32,7 @@ from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.task import search_path
 
 if TYPE_CHECKING:
-    from hopyard.search.study.scheduler import Point
+    from hopyard.control.queue import Point
     from hopyard.tensorboard.hparams import StudyEvents
     from hopyard.wire import Endpoint
 
@@ -156,7 +156,7 @@ class Slot:
         ended: TrialRecord | None = None
         while True:
             told = None if ended is None else encode_line(ended).decode()
-            answer = self._call(NEXT, slot=self._number, host=host, ended=told)
+            answer = self._call(NEXT, host=host, ended=told)
             ended = None
             if answer is None or answer["leave"] is not None:
                 return count
@@ -198,7 +198,9 @@ class Slot:
         """
         while not self._over.is_set():
             try:
-                return self._link.call(method, {"incarnation": self._incarnation, **message})
+                return self._link.call(
+                    method, {"rank": self._number, "incarnation": self._incarnation, **message}
+                )
             except OUT_OF_REACH as error:
                 if not self._lease.holds:
                     raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
@@ -207,7 +209,7 @@ class Slot:
 
     def _say_that_it_leaves(self) -> None:
         try:
-            self._link.call(LEAVE, {"incarnation": self._incarnation})
+            self._link.call(LEAVE, {"rank": self._number, "incarnation": self._incarnation})
         except OUT_OF_REACH as error:
             LOG.info("the driver was not told that slot %d has ended: %s", self._number, error)
 

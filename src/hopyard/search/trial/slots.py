@@ -8,7 +8,7 @@ from concurrent.futures import wait as wait_for
 from typing import Protocol
 
 from hopyard.errors import BackendFailed
-from hopyard.search.study.scheduler_service import SchedulerService
+from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.trial.slot import Slot, SlotOrders
 from hopyard.worker.gpus.request import DeviceRequest
 
@@ -26,7 +26,7 @@ class Slots(Protocol):
         """
 
     def close(self) -> None:
-        """Returns when all are gone; the desk has told them to leave, or does so now."""
+        """Returns when all are gone; the queue has told them to leave, or does so now."""
 
 
 class SlotBackend(Protocol):
@@ -43,7 +43,7 @@ class SlotBackend(Protocol):
     def room(self, devices: DeviceRequest) -> int:
         """Returns how many slots there is room for."""
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Slots:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Slots:
         """Starts so many slots."""
 
 
@@ -57,7 +57,7 @@ class ProcessSlotBackend:
         """Returns how many processors there are."""
         return len(os.sched_getaffinity(0))
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Slots:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Slots:
         """Starts so many slots, each in a thread."""
         return ProcessSlots(orders, count, service)
 
@@ -65,7 +65,7 @@ class ProcessSlotBackend:
 class ProcessSlots:
     """Slots in threads of the driver."""
 
-    def __init__(self, orders: SlotOrders, count: int, service: SchedulerService) -> None:
+    def __init__(self, orders: SlotOrders, count: int, service: TrialScheduler) -> None:
         self._service = service
         pool = ThreadPoolExecutor(count, thread_name_prefix="hopyard-slot")
         self._slots: list[Future[int]] = [

@@ -13,7 +13,6 @@ from hopyard.backends.spark import gpu_share
 from hopyard.control.driver_wire import driver_address
 from hopyard.errors import BackendFailed
 from hopyard.search.study.scheduler import TrialScheduler
-from hopyard.search.study.scheduler_service import SchedulerService
 from hopyard.search.trial.slot import Slot, SlotOrders
 from hopyard.spark.job import (
     SparkJob,
@@ -73,7 +72,7 @@ class SparkSlotBackend:
         """
         return slots_at_once(self._context, gpu_share(devices))
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> SparkSlots:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> SparkSlots:
         """Starts a job with so many tasks."""
         return SparkSlots(self._context, orders, count, service)
 
@@ -86,7 +85,7 @@ class SparkSlots:
     """
 
     def __init__(
-        self, context: SparkContext, orders: SlotOrders, count: int, service: SchedulerService
+        self, context: SparkContext, orders: SlotOrders, count: int, service: TrialScheduler
     ) -> None:
         self._context = context
         self._service = service
@@ -118,7 +117,7 @@ class SparkSlots:
             lost = lost_tasks(self._context, self._group)
             if lost > self._lost:
                 self._lost = lost
-                self._service.look(TrialScheduler.suspect)
+                self._service.suspect()
             return
         if self._service.tick():
             return
@@ -159,4 +158,4 @@ class SparkSlots:
         return numbers.mapPartitions(RunSlots(orders=self._orders))
 
     def _ends(self) -> int:
-        return sum(self._service.look(lambda desk: dict(desk.ends)).values())
+        return sum(self._service.look(lambda queue: dict(queue.ends)).values())

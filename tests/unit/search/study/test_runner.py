@@ -13,14 +13,14 @@ from optuna.pruners import NopPruner
 
 from hopyard.codec.records import encode_file, encode_line
 from hopyard.errors import StudyBusy, StudyFailed
+from hopyard.protocol.assignment import Assignment
 from hopyard.search.options import SearchSpec
 from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.space.parameters import Range
 from hopyard.search.space.space import Space
 from hopyard.search.study.runner import StudyPlan, StudyRunner
-from hopyard.search.study.scheduler_service import NEXT, SchedulerService
+from hopyard.search.study.scheduler import NEXT, TrialScheduler
 from hopyard.search.study.study import Study
-from hopyard.search.trial.assignment import Assignment
 from hopyard.search.trial.slot import SlotOrders
 from hopyard.store import Journal, Project
 from hopyard.tracking import (
@@ -68,12 +68,12 @@ class HereAndNow:
     def room(self, devices: DeviceRequest) -> int:
         return 1
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Gone:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
         ended = None
         while True:
             message: dict[str, Any] = {
                 "incarnation": "a",
-                "slot": 0,
+                "rank": 0,
                 "host": socket.gethostname(),
                 "ended": ended,
             }
@@ -148,7 +148,7 @@ class LooksFirst(HereAndNow):
         self._project = project
         self.seen: list[Study] = []
 
-    def start(self, orders: SlotOrders, count: int, service: SchedulerService) -> Gone:
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
         self.seen.append(Study.load("squares", project=self._project))
         return super().start(orders, count, service)
 

@@ -1,41 +1,45 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from hopyard.protocol.node_status import Heartbeat
-from hopyard.search.study.scheduler import (
-    DONE,
-    MOST_LOSSES,
-    QUIET_SECONDS,
-    Instruction,
-    StudyRules,
-    TrialScheduler,
-    Verdict,
-)
-from hopyard.search.trial.assignment import Assignment
+from hopyard.codec.records import encode_line
+from hopyard.control.queue import DONE, Queue, StudyRules
+from hopyard.errors import UnknownMethod
+from hopyard.protocol.assignment import Assignment
+from hopyard.search.study.scheduler import LEAVE, LONGEST_AWAY_SECONDS, NEXT, REPORT, TrialScheduler
 from hopyard.tracking import TrialRecord, TrialState
+from hopyard.worker.lease import HEARTBEAT
 
 pytestmark = pytest.mark.unit
 
+SIGN = {"rank": 0, "step": 3, "metrics": {"loss": 0.5}, "idle_seconds": 0.0, "lines": [], "notes": {}}
+
 
 class Trials:
-    """A book of trials that are numbers."""
+    """Trials that are numbers; their sampler may break, and think for long."""
 
     def __init__(self) -> None:
         self.asked = 0
         self.told: list[TrialRecord] = []
-        self.is_ready = True
+        self.is_broken = False
+        self.thinks, self.may_go_on = threading.Event(), threading.Event()
+        self.may_go_on.set()
         self.reported: list[tuple[int, int]] = []
 
     def ask(self) -> Assignment | None:
-        if not self.is_ready:
-            return None
+        if self.is_broken:
+            raise ArithmeticError("the sampler cannot go on")
+        self.thinks.set()
+        assert self.may_go_on.wait(30)
         self.asked += 1
-        return assignment(self.asked - 1)
+        number = self.asked - 1
+        return Assignment.of(number, params={"x": number}, arguments={"x": number}, folder=f"x={number}")
 
-    def report(self, number: int, points: Sequence[tuple[int, Mapping[str, float]]]) -> bool:
+    def report(self, number: int, points: Any) -> bool:
         self.reported += [(number, step) for step, _ in points]
         return any(metrics["loss"] > 1 for _, metrics in points)
 
@@ -43,231 +47,186 @@ class Trials:
         self.told.append(record)
 
 
-def assignment(number: int, attempt: int = 0) -> Assignment:
-    return Assignment.of(number, params={"x": number}, arguments={}, folder=f"x={number}", attempt=attempt)
-
-
-def ended(number: int, state: TrialState = TrialState.FINISHED, error: str | None = None) -> TrialRecord:
-    values = (1.0,) if state is TrialState.FINISHED else ()
-    return TrialRecord(number=number, params={"x": number}, state=state, values=values, error=error)
-
-
 class Office:
-    """A desk, and the time."""
+    """A scheduler, its store, and the time."""
 
-    def __init__(self, waiting: Sequence[Assignment] = (), **rules: object) -> None:
+    def __init__(self, trials: int = 3) -> None:
         self.book = Trials()
-        self.desk = TrialScheduler(self.book, StudyRules(**rules), waiting=waiting)  # type: ignore[arg-type]
         self.now = 0.0
-
-    def next(
-        self, slot: int, record: TrialRecord | None = None, *, incarnation: str | None = None
-    ) -> Instruction:
-        return self.desk.next(
-            slot, incarnation=incarnation or f"life-{slot}", host="host", ended=record, now=self.now
+        self.committed = 0
+        self.is_away = False
+        queue = Queue(StudyRules(trials=trials))
+        self.service = TrialScheduler(
+            queue, self.book, commit=self.commit, clock=lambda: self.now, report_seconds=0.01
         )
 
-    def number(
-        self, slot: int, record: TrialRecord | None = None, *, incarnation: str | None = None
-    ) -> int | None:
-        trial = self.next(slot, record, incarnation=incarnation).trial
-        return None if trial is None else trial.number
+    def commit(self) -> None:
+        if self.is_away:
+            raise OSError("the store is away")
+        self.committed = len(self.book.told)
 
-    def pass_time(self, seconds: float, *alive: int) -> None:
-        self.now += seconds
-        for slot in alive:
-            self.desk.beat(f"life-{slot}", Heartbeat(), now=self.now)
-        self.desk.tick(self.now)
+    def call(self, method: str, **message: Any) -> Mapping[str, Any]:
+        return self.service.call(method, {"rank": 0, "incarnation": "a", **message})
 
-    def numbers_told(self) -> list[int]:
-        return [record.number for record in self.book.told]
+    def next(self, ended: int | None = None) -> Mapping[str, Any]:
+        told = None if ended is None else encode_line(end_of(ended)).decode()
+        return self.call(NEXT, host="host", ended=told)
 
-
-def test_each_slot_gets_a_trial_of_its_own() -> None:
-    office = Office(trials=5)
-    assert [office.number(slot) for slot in range(3)] == [0, 1, 2]
+    def running(self) -> list[int]:
+        return self.service.look(
+            lambda queue: [slot.trial.number for slot in queue.slots if slot.trial is not None]
+        )
 
 
-def test_the_end_of_a_trial_is_told_once_and_the_next_one_begins() -> None:
-    office = Office(trials=5)
-    office.next(0)
-    assert office.number(0, ended(0)) == 1
-    assert office.number(0, ended(0)) == 1  # the answer got lost, and the slot asks again
-    assert office.numbers_told() == [0]
+def end_of(number: int) -> TrialRecord:
+    return TrialRecord(number=number, params={}, state=TrialState.FINISHED, values=(1.0,))
 
 
-def test_slots_leave_when_all_trials_have_ended() -> None:
-    office = Office(trials=2)
-    office.next(0), office.next(1)
-    waiting = office.next(0, ended(0))
-    assert waiting.trial is None
-    assert waiting.leave is None
-    assert waiting.again > 0
-    assert office.next(1, ended(1)).leave == DONE
-    assert office.next(0).leave == DONE
-    assert office.desk.is_over
+def test_a_slot_is_given_a_trial_as_it_travels() -> None:
+    trial = Assignment.from_json(Office().next()["trial"])
+    assert (trial.number, trial.params, trial.folder) == (0, {"x": 0}, "x=0")
 
 
-def test_a_slot_waits_while_there_can_be_no_next_trial() -> None:
-    office = Office(trials=5)
-    office.book.is_ready = False
-    assert office.next(0).again > 0
-    office.book.is_ready = True
-    assert office.number(0) == 0
+def test_what_was_decided_is_in_the_store_before_it_is_told() -> None:
+    office = Office()
+    office.next()
+    office.next(ended=0)
+    assert office.committed == 1
 
 
-def test_a_silent_slot_is_lost_and_its_trial_given_to_another_one() -> None:
-    office = Office(trials=2, lease=30.0)
-    office.next(0), office.next(1)
-    office.pass_time(31, 1)
-    again = office.next(1, ended(1)).trial
-    assert again is not None
-    assert (again.number, again.attempt) == (0, 1)
+def test_slots_wait_for_a_store_that_is_away_and_nothing_is_lost_or_told_twice() -> None:
+    office = Office()
+    office.next()
+    office.is_away = True
+    answer = office.next(ended=0)
+    assert (answer["trial"], answer["leave"]) == (None, None)
+    assert answer["again"] > 0
+    assert office.next()["trial"] is None
+    office.is_away = False
+    assert office.next()["trial"]["number"] == 1
+    assert [record.number for record in office.book.told] == [0]
+    assert office.service.error is None
 
 
-def test_a_slot_that_was_taken_for_lost_may_bring_its_result_while_nobody_else_has_the_trial() -> None:
-    office = Office(trials=2, lease=30.0)
-    office.next(0)
-    office.pass_time(31)
-    assert office.number(0, ended(0)) == 1
-    assert office.numbers_told() == [0]
+def test_a_store_that_stays_away_ends_the_study() -> None:
+    office = Office()
+    office.is_away = True
+    office.next()
+    office.now += LONGEST_AWAY_SECONDS + 1
+    assert office.next()["leave"] == "the store is away"
+    assert isinstance(office.service.error, OSError)
+    assert office.service.tick()
 
 
-def test_a_slot_that_was_taken_for_lost_is_not_heard_once_another_one_has_its_trial() -> None:
-    office = Office(trials=2, lease=30.0)
-    office.next(0)
-    office.pass_time(31)
-    assert office.number(1) == 0
-    office.next(0, ended(0))
-    assert office.numbers_told() == []
-    office.next(1, ended(0))
-    assert office.numbers_told() == [0]
+def test_a_store_that_comes_back_has_all_its_time_again() -> None:
+    office = Office()
+    for _ in range(3):
+        office.is_away = True
+        assert office.next()["trial"] is None
+        office.is_away = False
+        assert office.next()["trial"] is not None
+        office.now += LONGEST_AWAY_SECONDS
 
 
-def test_a_slot_that_spark_started_again_takes_the_place_of_its_earlier_start() -> None:
-    office = Office(trials=3)
-    office.next(0)
-    office.now += QUIET_SECONDS + 0.1
-    again = office.next(0, incarnation="later").trial
-    assert again is not None
-    assert (again.number, again.attempt) == (0, 1)
-    assert office.next(0).leave is not None
-    assert office.desk.beat("life-0", Heartbeat(), now=1.0) is not None
+def test_a_sampler_that_breaks_ends_the_study_with_its_error() -> None:
+    office = Office()
+    office.book.is_broken = True
+    assert office.next()["leave"] == "the sampler cannot go on"
+    assert isinstance(office.service.error, ArithmeticError)
+    assert office.service.tick()
+    assert office.service.news.is_set()
+    assert office.call(HEARTBEAT, **SIGN)["stop"] == "the driver could not go on: the sampler cannot go on"
 
 
-def test_a_second_start_waits_while_the_first_one_is_alive() -> None:
-    office = Office(trials=3)
-    office.next(0)
-    office.pass_time(QUIET_SECONDS, 0)
-    waiting = office.next(0, incarnation="speculative")
-    assert waiting.trial is None
-    assert waiting.again > 0
-    assert office.number(0, ended(0)) == 1
-    office.desk.stop(DONE)
-    assert office.next(0, incarnation="speculative").leave == DONE
+def test_a_report_is_answered_with_a_verdict() -> None:
+    office = Office()
+    office.next()
+    assert office.call(REPORT, number=0, points=[[1, {"loss": 0.5}]]) == {"verdict": "go on"}
+    assert office.call(REPORT, number=0, points=[[2, {"loss": 1.5}]]) == {"verdict": "prune"}
 
 
-def test_a_lost_task_of_spark_makes_silence_suspicious_after_seconds() -> None:
-    office = Office(trials=3, lease=30.0)
-    office.next(0), office.next(1)
-    office.desk.suspect()
-    office.pass_time(QUIET_SECONDS + 0.1, 1)
-    assert [slot.number for slot in office.desk.slots.values()] == [1]
-    office.pass_time(QUIET_SECONDS + 0.1)
-    assert len(office.desk.slots) == 1  # one was to be found, and it was
+def test_a_heartbeat_carries_what_the_trial_is_doing() -> None:
+    office = Office()
+    office.next()
+    answer = office.call(HEARTBEAT, **SIGN)
+    assert answer["stop"] is None
+    assert answer["again"] > 0
+    (slot,) = office.service.look(lambda queue: queue.slots)
+    assert (slot.heartbeat.step, slot.heartbeat.metrics) == (3, {"loss": 0.5})
 
 
-def test_a_trial_that_loses_its_executor_again_and_again_has_failed() -> None:
-    office = Office(trials=1, lease=30.0, same_failures=5)
-    for _ in range(MOST_LOSSES + 1):
-        assert office.number(0) == 0
-        office.pass_time(31)
-    assert office.next(0).leave == DONE
-    assert [record.state for record in office.book.told] == [TrialState.FAILED]
-    assert "executor was lost" in str(office.book.told[0].error)
+def test_a_slot_that_leaves_gives_its_trial_back() -> None:
+    office = Office()
+    office.next()
+    office.call(LEAVE)
+    assert office.running() == []
+    assert office.next()["trial"]["number"] == 0
 
 
-def test_a_failed_trial_is_tried_again_as_often_as_it_may() -> None:
-    office = Office(trials=1, retries=2)
-    attempts = []
-    record = None
-    while (trial := office.next(0, record).trial) is not None:
-        attempts.append(trial.attempt)
-        record = ended(0, TrialState.FAILED, "boom")
-    assert attempts == [0, 1, 2]
-    assert office.numbers_told() == [0]
+def test_the_end_of_the_study_is_told_to_slots_and_to_whoever_waits() -> None:
+    office = Office(trials=1)
+    office.next()
+    office.service.news.clear()
+    assert office.next(ended=0)["leave"] == DONE
+    assert office.service.news.is_set()
+    assert office.service.tick()
 
 
-def test_losses_do_not_use_up_retries() -> None:
-    office = Office(trials=1, retries=1, lease=30.0)
-    office.next(0)
-    office.pass_time(31)
-    assert office.number(0) == 0
-    assert office.number(0, ended(0, TrialState.FAILED, "boom")) == 0
-    assert office.next(0, ended(0)).leave == DONE
+def test_a_stop_reaches_slots_and_those_who_let_time_pass() -> None:
+    office = Office()
+    office.next()
+    office.service.stop("enough")
+    office.service.wait(60)  # returns at once
+    assert office.call(HEARTBEAT, **SIGN)["stop"] == "enough"
+    assert office.next()["leave"] == "enough"
 
 
-def test_a_study_whose_first_trials_fail_in_the_same_way_is_given_up() -> None:
-    office = Office(trials=100, same_failures=3)
-    office.next(0)
-    for number in range(2):
-        assert office.number(0, ended(number, TrialState.FAILED, f"no file part-{number}.csv")) == number + 1
-    assert office.next(0, ended(2, TrialState.FAILED, "no file part-2.csv")).leave is not None
-    assert office.desk.hopeless is not None
+def test_an_unknown_method_is_refused_and_ends_nothing() -> None:
+    office = Office()
+    with pytest.raises(UnknownMethod, match="dance"):
+        office.call("dance")
+    assert office.service.error is None
+    assert not office.service.tick()
 
 
-@pytest.mark.parametrize("errors", [["a", "b", "c"], [None, "a", "a"]], ids=["differ", "one ended well"])
-def test_other_failures_do_not_end_a_study(errors: list[str | None]) -> None:
-    office = Office(trials=100, same_failures=3)
-    office.next(0)
-    for number, error in enumerate(errors):
-        state = TrialState.FINISHED if error is None else TrialState.FAILED
-        assert office.number(0, ended(number, state, error)) == number + 1
-    assert office.desk.hopeless is None
+def test_slots_are_heard_while_a_sampler_thinks_for_longer_than_their_lease() -> None:
+    office = Office()
+    office.next()
+    office.book.may_go_on.clear()
+    office.book.thinks.clear()
+    answers: list[Mapping[str, Any]] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(office.call(NEXT, rank=1, incarnation="b", host="host", ended=None))
+    )
+    asking.start()
+    assert office.book.thinks.wait(10)
+    for _ in range(100):  # seconds, with a lease of 30
+        office.now += 1
+        for rank, incarnation in ((0, "a"), (1, "b")):
+            assert (
+                office.call(HEARTBEAT, **{**SIGN, "rank": rank, "incarnation": incarnation})["stop"] is None
+            )
+        assert not office.service.tick()
+    assert [slot.number for slot in office.service.look(lambda queue: queue.slots)] == [0, 1]
+    office.book.may_go_on.set()
+    asking.join(10)
+    assert answers[0]["trial"]["number"] == 1
 
 
-def test_after_the_time_of_the_study_no_trial_begins_and_those_under_way_are_waited_for() -> None:
-    office = Office(seconds=10.0)
-    office.next(0), office.next(1)
-    office.pass_time(11, 0, 1)
-    assert office.next(0, ended(0)).trial is None
-    assert not office.desk.is_over
-    assert office.next(1, ended(1)).leave == DONE
-
-
-def test_values_reach_the_book_and_its_verdict_the_trial() -> None:
-    office = Office(trials=2)
-    office.next(0)
-    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=1.0) is Verdict.GO_ON
-    assert office.desk.report("life-0", 0, [(2, {"loss": 2.0})], now=2.0) is Verdict.PRUNE
+def test_what_is_reported_while_a_sampler_thinks_is_reported_later() -> None:
+    office = Office()
+    office.next()
+    office.book.may_go_on.clear()
+    office.book.thinks.clear()
+    asking = threading.Thread(
+        target=office.call,
+        args=(NEXT,),
+        kwargs={"rank": 1, "incarnation": "b", "host": "host", "ended": None},
+    )
+    asking.start()
+    assert office.book.thinks.wait(10)
+    assert office.call(REPORT, number=0, points=[[1, {"loss": 1.5}]]) == {"verdict": "go on"}
+    office.book.may_go_on.set()
+    asking.join(10)
+    assert office.call(REPORT, number=0, points=[[2, {"loss": 0.5}]]) == {"verdict": "prune"}
     assert office.book.reported == [(0, 1), (0, 2)]
-
-
-def test_a_trial_that_was_given_to_another_slot_is_dropped_and_not_pruned() -> None:
-    office = Office(trials=2, lease=30.0)
-    office.next(0)
-    office.pass_time(31)
-    assert office.desk.report("life-0", 0, [(1, {"loss": 0.5})], now=office.now) is Verdict.DROP
-    assert office.book.reported == []
-
-
-def test_trials_of_an_earlier_driver_go_first() -> None:
-    office = Office(waiting=[assignment(7, attempt=1)], trials=10)
-    assert office.number(0) == 7
-    assert office.number(1) == 0
-
-
-def test_a_stopped_study_tells_slots_to_leave_with_their_next_sign() -> None:
-    office = Office(trials=2)
-    office.next(0)
-    office.desk.stop("enough")
-    assert office.desk.beat("life-0", Heartbeat(), now=1.0) == "enough"
-    assert office.next(0).leave == "enough"
-
-
-def test_a_trial_that_ended_while_the_study_was_stopped_is_told_all_the_same() -> None:
-    office = Office(trials=2)
-    office.next(0)
-    office.desk.stop("enough")
-    assert office.next(0, ended(0)).leave == "enough"
-    assert office.numbers_told() == [0]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from hopyard.codec.records import decode
+from hopyard.control.queue import Queue, StudyRules
 from hopyard.errors import DriverOutOfReach, PeerGone
+from hopyard.protocol.assignment import Assignment
 from hopyard.run.context import NodeContext
-from hopyard.search.study.scheduler import StudyRules, TrialScheduler
-from hopyard.search.study.scheduler_service import NEXT, REPORT, SchedulerService
-from hopyard.search.trial.assignment import Assignment
+from hopyard.search.study.scheduler import NEXT, REPORT, TrialScheduler
 from hopyard.search.trial.call import TrialCall
 from hopyard.search.trial.result import Wanted
 from hopyard.search.trial.slot import Slot, SlotOrders
@@ -70,13 +70,11 @@ class Trials:
 
 
 class Driver:
-    """A desk that may be out of reach: before a call arrives, or after."""
+    """A driver that may be out of reach: before a call arrives, or after."""
 
     def __init__(self, *numbers: int) -> None:
         self.book = Trials(numbers)
-        self.service = SchedulerService(
-            TrialScheduler(self.book, StudyRules(trials=len(numbers))), commit=lambda: None
-        )
+        self.service = TrialScheduler(Queue(StudyRules(trials=len(numbers))), self.book, commit=lambda: None)
         self.before: Callable[[str, Message], None] = lambda *_: None
         self.after: Callable[[str, Message], None] = lambda *_: None
 
@@ -113,7 +111,7 @@ def test_a_slot_runs_trials_in_one_process_until_there_are_no_more() -> None:
     assert slot(driver).run() == 3
     assert [(record.number, record.value) for record in driver.book.told] == [(0, 0.0), (1, 1.0), (2, 2.0)]
     assert len({record.result["process"] for record in driver.book.told}) == 1
-    assert not driver.service.look(lambda desk: desk.slots)
+    assert not driver.service.look(lambda queue: queue.slots)
     assert not descendants(os.getpid(), "trial_entry")
 
 
@@ -122,12 +120,12 @@ def test_a_slot_that_is_told_to_end_after_its_last_question_says_that_it_leaves(
     asking = slot(driver)
 
     def end(method: str, _: Message) -> None:
-        if method == NEXT and driver.service.look(lambda desk: desk.is_over):
+        if method == NEXT and driver.service.look(lambda queue: queue.is_over):
             asking.stop("the study is done")  # as its lease does
 
     driver.after = end
     assert asking.run() == 1
-    assert not driver.service.look(lambda desk: desk.slots)
+    assert not driver.service.look(lambda queue: queue.slots)
 
 
 def test_a_trial_is_stored_before_it_is_told() -> None:
@@ -218,7 +216,9 @@ def test_a_slot_whose_trial_went_to_another_leaves_no_record_and_asks_for_the_ne
 
     def lose_trial_3(method: str, message: Message) -> None:
         if method == REPORT and next(losses, False):
-            driver.service.look(lambda desk: desk.leave(message["incarnation"]))  # as if it had been silent
+            driver.service.look(
+                lambda queue: queue.leave(0, incarnation=message["incarnation"])
+            )  # as if it had been silent
 
     driver.before = lose_trial_3
     slot(driver, ask_and_work, is_judged=True).run()

@@ -76,7 +76,7 @@ def test_a_stream_without_a_record_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["", "train", "outcome/1", "outcome/x/life", "other/1/life"])
 def test_other_streams_are_unknown(name: str) -> None:
-    assert sender_of("outcome/12/life") == (12, "incarnation")
+    assert sender_of("outcome/12/life") == (12, "life")
     with pytest.raises(UnknownMethod):
         sender_of(name)
 
