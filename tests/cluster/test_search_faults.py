@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from optuna.samplers import RandomSampler
 
 import hopyard
 from hopyard import NodeContext, Project
@@ -36,6 +38,8 @@ END_SECONDS = 30
 PROGRAM = Path(__file__).with_name("search_program.py")
 NAME, TRIALS, WAITING = "killed", 8, (3, 4)  # as in the program
 MORE_TRIALS, MORE_WAITING = 16, (3, 4, 5, 6)
+LEASE_SECONDS = 4.0  # as in the program
+SLOW_TRIAL, SHORT_LEASE_SECONDS = 3, 3.0
 
 
 def wait_at_first(number: int, ctx: NodeContext) -> dict[str, float]:
@@ -294,6 +298,48 @@ def test_trials_that_outlive_their_driver_are_never_taken_for_pruned(driver: Dri
     assert [trial[:3] for trial in trials] == [
         [number, "FINISHED", float(number)] for number in range(MORE_TRIALS)
     ]
+
+
+@pytest.mark.parametrize("driver", ["processes"], indirect=True)
+def test_a_driver_that_was_held_up_for_longer_than_its_lease_loses_no_slot(driver: Driver) -> None:
+    driver.await_the_waiting()
+    driver.process.send_signal(signal.SIGSTOP)
+    until = time.monotonic() + 2 * LEASE_SECONDS  # the time itself is what is tried
+    wait_until(lambda: time.monotonic() > until, "two leases have passed", SECONDS)
+    driver.process.send_signal(signal.SIGCONT)
+    driver.say_the_word(*WAITING)
+    check_whole(driver.result(), again=())
+    assert driver.executions() == dict.fromkeys(range(TRIALS), 1)
+
+
+class SlowSampler(RandomSampler):
+    """Thinks for longer than the lease of the slots about one trial."""
+
+    def sample_independent(self, study: Any, trial: Any, name: str, distribution: Any) -> Any:
+        if trial.number == SLOW_TRIAL:
+            time.sleep(2 * SHORT_LEASE_SECONDS)
+        return super().sample_independent(study, trial, name, distribution)
+
+
+def note_the_execution(x: float, ctx: NodeContext) -> float:
+    """Leaves a file for each execution."""
+    ctx.project.put(f"executed/{x}.{os.getpid()}.{ctx.attempt}", b"")
+    return x
+
+
+def test_a_sampler_that_thinks_for_longer_than_the_lease_loses_no_slot(executors: SparkSession) -> None:
+    study = hopyard.search(
+        note_the_execution,
+        {"x": hopyard.Range(0.0, 1.0)},
+        trials=6,
+        parallel=2,
+        sampler=SlowSampler(seed=1),
+        lease_seconds=SHORT_LEASE_SECONDS,
+        spark=executors,
+        progress=False,
+    )
+    assert [(trial.state, trial.attempt) for trial in study.trials] == [(TrialState.FINISHED, 0)] * 6
+    assert len(list(Project.open().list("executed"))) == 6
 
 
 def stored_records() -> int:
