@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.report import machine
 
 NAMES = (
+    "walk",
     "launch",
     "cluster",
     "feed",
