@@ -22,7 +22,7 @@ FACADES = ("-e", "facades/tensorflowonspark", "-e", "facades/hops")
 DEV = ("-e", ".", *FACADES, "--group", "dev")
 TF_KERAS = ("--no-deps", "--group", "tf-keras")  # it would bring a second TensorFlow
 LEVELS = {
-    "demo": ("hopyard with Spark and TensorFlow", [("-e", ".[demo]", *FACADES)]),
+    "demo": ("hopyard with Spark and TensorFlow", [NEWER_PIP, ("-e", ".", *FACADES, "--group", "demo")]),
     "dev": ("hopyard with all that its tests and checks need", [NEWER_PIP, DEV, TF_KERAS]),
 }
 

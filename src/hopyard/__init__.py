@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from hopyard.run.cluster import Cluster
     from hopyard.run.context import NodeContext
     from hopyard.run.launch import launch
+    from hopyard.run.local_spark import local_spark
     from hopyard.run.reporter import Reporter
     from hopyard.run.result import RunResult
     from hopyard.search.api import ablation, differential_evolution, grid_search, random_search, search
     from hopyard.search.space.parameters import Choice, Range
     from hopyard.search.study.study import Study
-    from hopyard.spark.session import SessionSettings, local_spark
+    from hopyard.spark.session import SessionSettings
     from hopyard.store import Project
     from hopyard.tracking.run import Run, load_run
 
@@ -64,7 +65,7 @@ _HOME = {
     "grid_search": "hopyard.search",
     "launch": "hopyard.run.launch",
     "load_run": "hopyard.tracking",
-    "local_spark": "hopyard.spark.session",
+    "local_spark": "hopyard.run.local_spark",
     "random_search": "hopyard.search",
 }
 

@@ -44,7 +44,7 @@ class AmbiguousRun(HopyardError, LookupError):
     def __str__(self) -> str:
         shown = ", ".join(self.candidates[:10])
         more = f" and {len(self.candidates) - 10} more" if len(self.candidates) > 10 else ""
-        return f"{self.text!r} fits {len(self.candidates)} runs: {shown}{more}. Give more of the id."
+        return f"{self.text!r} fits {len(self.candidates)} runs: {shown}{more}. Give a whole id, or 'last' for the newest run."
 
 
 class RunIsRunning(HopyardError, RuntimeError):

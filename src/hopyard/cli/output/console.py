@@ -63,7 +63,7 @@ def note(text: str) -> None:
 
 def busy(text: str) -> AbstractContextManager[object]:
     """Shows on a terminal that something is being done, while open."""
-    from hopyard.cli.output.activity import Activity, showing
+    from hopyard.view.activity import Activity, showing
 
     return nullcontext() if terminal() is None else showing(Activity(text))
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
 from hopyard.cli.output import console
-from hopyard.cli.output.activity import Activity, showing
 from hopyard.cli.output.wording import number
 from hopyard.errors import HopyardError
+from hopyard.view.activity import Activity, showing
 
 if TYPE_CHECKING:
     from hopyard.tracking import MetricPoint

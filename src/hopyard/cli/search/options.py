@@ -17,9 +17,7 @@ Function = Annotated[
 ]
 SpaceFile = Annotated[
     Path,
-    typer.Option(
-        "--space", metavar="FILE", help="What each parameter may be, as YAML or JSON; see docs/cli.md."
-    ),
+    typer.Option("--space", metavar="FILE", help="What each parameter may be, as YAML or JSON."),
 ]
 Sampler = Annotated[
     str,

@@ -102,7 +102,9 @@ def _check(frame: DataFrame, results: StructType, name: str) -> None:
         near = difflib.get_close_matches(name, frame.columns, n=1)
         guess = f"; did you mean {near[0]!r}?" if near else ""
         there = ", ".join(frame.columns)
-        raise BadArguments("inference", f"keep: there is no column {name!r}{guess} The columns are {there}")
+        raise BadArguments(
+            "inference", f"keep: there is no column {name!r}{guess or '.'} The columns are {there}"
+        )
     if count > 1:
         raise BadArguments("inference", f"keep: {count} columns are named {name!r}; rename them")
     is_exact = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"

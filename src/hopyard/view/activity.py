@@ -1,4 +1,4 @@
-"""What the command is doing: a line at the bottom of the terminal while it does it, with a bar if it has an end."""
+"""What is being done: a line at the bottom of the terminal while it is done, with a bar if it has an end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def showing(activity: Activity) -> Iterator[None]:
     """Shows an activity on a terminal while open, and nothing of it afterwards."""
     from hopyard.view.presenter import LiveView
 
-    presenter = LiveView("command", progress=None)
+    presenter = LiveView("activity", progress=None)
     presenter.open(activity.look)
     try:
         yield
