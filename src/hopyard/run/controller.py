@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,6 @@ POLL_SECONDS = 0.2
 INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 200
 MOST_PORT_RACES = 3
-_PORT_LOST = re.compile(r"address already in use|could not start grpc server|EADDRINUSE", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +134,7 @@ class RunController:
                 values = tuple(outcome.result() for outcome in end.outcomes)
                 self._record_end(_printed(values[0]), end.outcomes[0].value)
                 return values
-            if not self._may_restart(failed):
+            if not self._may_restart(end):
                 raise failed
             attempt = self._playing.attempt + 1
             LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
@@ -209,11 +207,17 @@ class RunController:
             except (OSError, HopyardError) as error:  # no reason to end a training
                 LOG.warning("TensorBoard is at %s, which could not be recorded: %s", url, error)
 
-    def _may_restart(self, failed: NodeFailed) -> bool:
-        if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
+    def _may_restart(self, end: GroupEnd) -> bool:
+        if self._port_races < MOST_PORT_RACES and self._is_port_lost(end):
             self._port_races += 1  # nobody's fault: the next attempt has other ports
             return True
         return self.attempt - self._port_races < self._score.spec.max_restarts
+
+    def _is_port_lost(self, end: GroupEnd) -> bool:
+        """Tells whether the node failed as another process had its port: what it says itself may be of any other port."""
+        assert end.culprit is not None
+        has_begun = any(node.step is not None for node in self.status())
+        return end.outcomes[end.culprit].record.port_taken and not has_begun
 
 
 def _with_culprit(end: GroupEnd) -> GroupEnd:

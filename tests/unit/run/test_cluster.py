@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import psutil
 import pytest
@@ -41,10 +45,45 @@ def fail() -> None:
     raise ValueError("no luck")
 
 
-def lose_the_race_for_a_port_once(ctx: NodeContext) -> int:
+def need_a_port_that_is_taken() -> None:
+    """Fails as any program does that wants a port of its own choice while something else has it."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(one.getsockname())
+
+
+def listen_at_its_own_port(ctx: NodeContext) -> int:
+    """Lets go of its port; on the first attempt another process takes it before the node can."""
+    ctx.release_port()
+    port = int(ctx.cluster["chief"][0].partition(":")[2])
     if ctx.attempt == 0:
-        raise OSError(98, "Address already in use")
-    return ctx.attempt
+        ctx.project.put("port", str(port).encode())
+        wait_until(lambda: ctx.project.exists("stolen"), "the port is stolen", 30)
+    with socket.create_server(("127.0.0.1", port)):
+        return ctx.attempt
+
+
+STEAL = """
+import pathlib, socket, sys, time
+folder = pathlib.Path(sys.argv[1])
+end = time.monotonic() + 60
+while not (folder / "port").exists() and time.monotonic() < end:
+    time.sleep(0.01)
+with socket.create_server(("127.0.0.1", int((folder / "port").read_text()))):
+    (folder / "stolen").touch()
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def thief(folder: str) -> Iterator[None]:
+    """A process that takes the port whose number it finds in a folder, and keeps it while the context is open."""
+    command = [sys.executable, "-c", STEAL, folder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def record_of(cluster: Cluster) -> RunRecord:
@@ -195,8 +234,19 @@ def test_the_evaluators_time_can_be_set_when_it_is_waited_for() -> None:
 # --- launch ----------------------------------------------------------------------------------------
 
 
-def test_a_lost_race_for_a_port_is_run_again_without_a_word_from_the_user() -> None:
-    result = hopyard.launch(lose_the_race_for_a_port_once, backend="inline")
+def test_a_port_that_the_function_chose_and_did_not_get_is_a_failure_like_any_other() -> None:
+    with (
+        pytest.raises(NodeFailed, match="Address already in use"),
+        Cluster(need_a_port_that_is_taken, backend="processes") as cluster,
+    ):
+        cluster.wait()
+    record = record_of(cluster)
+    assert (record.attempts, record.state) == (1, RunState.FAILED)
+
+
+def test_a_node_whose_port_was_stolen_is_started_again_without_a_word_from_the_user() -> None:
+    with thief(Project.open().url()):
+        result = hopyard.launch(listen_at_its_own_port, backend="processes")
     assert result.value == 1
     record = RunReader(Project.open(), result.run_id).record()
     assert (record.attempts, record.state) == (2, RunState.FINISHED)
