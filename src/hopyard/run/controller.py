@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
-from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
+from hopyard.errors import (
+    BackendFailed,
+    EndNotRecorded,
+    HopyardError,
+    NodeFailed,
+    NodesMissing,
+    NotEnoughSlots,
+    RunStopped,
+)
 from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.protocol.node_status import NodeStatus
@@ -124,22 +132,34 @@ class RunController:
             NodeFailed: A node failed, and there was no restart left.
             EndNotRecorded: All nodes returned, and the store did not take it.
             RunStopped: `stop` was called.
-            HopyardError: Whatever else ended the run.
+            HopyardError: Whatever else ended the run; a failure that it was started again after is its cause.
         """
         assert self._playing is not None
-        while True:
-            end = self._wait(self._playing.group)
-            failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
-            if failed is None:
-                values = tuple(outcome.result() for outcome in end.outcomes)
-                self._record_end(_printed(values[0]), end.outcomes[0].value)
-                return values
+        end = self._wait(self._playing.group)
+        while end.culprit is not None:
+            failed = failure(end.outcomes[end.culprit].record)
             if not self._may_restart(end):
                 raise failed
-            attempt = self._playing.attempt + 1
-            LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
-            self._run.restarted(attempt, _first_line(failed))
+            if self._stop_reason is not None:
+                raise RunStopped(str(self._run.id), self._stop_reason) from failed
+            end = self._once_more(failed)
+        values = tuple(outcome.result() for outcome in end.outcomes)
+        self._record_end(_printed(values[0]), end.outcomes[0].value)
+        return values
+
+    def _once_more(self, failed: NodeFailed) -> GroupEnd:
+        """Starts the nodes again and returns how they ended; what keeps them from it is told with the failure."""
+        attempt = self.attempt + 1
+        LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
+        self._run.restarted(attempt, _first_line(failed))
+        try:
             self._playing = self._start(attempt)
+            return self._wait(self._playing.group)
+        except (NotEnoughSlots, NodesMissing) as error:
+            failed.add_note(f"It could not be started again: {type(error).__name__}: {error}")
+            raise failed from None
+        except Exception as error:
+            raise error from failed
 
     def _record_end(self, printed: str, value: bytes | None) -> None:
         try:

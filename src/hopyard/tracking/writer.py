@@ -234,7 +234,8 @@ def _next_number(project: Project, app_id: str, kind: str) -> int:
 
 def _summary(error: BaseException) -> str:
     text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    summary = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return "\n".join((summary, *getattr(error, "__notes__", ())))
 
 
 def _current_user() -> str:

@@ -4,6 +4,7 @@ import pickle
 import re
 import shutil
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hopyard.errors import (
     NodeFailed,
     NodesMissing,
     NoProgress,
+    NotEnoughSlots,
     RunStopped,
     StoreFailed,
 )
@@ -64,6 +66,7 @@ class ScriptedGroup:
         self._ending = ending
         self._urls = urls
         self._step = step
+        self.on_end: Callable[[], None] = lambda: None
         self.stopped = ""
         self.granted = 0.0
 
@@ -72,7 +75,10 @@ class ScriptedGroup:
             raise self._ending
         if self._ending is None:
             return None
-        return None if self._urls else self._ending
+        if self._urls:
+            return None
+        self.on_end()
+        return self._ending
 
     def stop(self, reason: str) -> None:
         self.stopped = reason
@@ -99,11 +105,13 @@ class ScriptedBackend:
         self.graces: list[float] = []
         self.groups: list[ScriptedGroup] = []
         self.on_start: Callable[[], None] | None = None
+        self.on_end: Callable[[], None] = lambda: None
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> ScriptedGroup:
         self.attempts.append(tasks[0].attempt)
         self.graces.append(options.timeouts.grace)
         self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls, self._step))
+        self.groups[-1].on_end = self.on_end
         if self.on_start is not None:
             self.on_start()
         return self.groups[-1]
@@ -247,6 +255,45 @@ def test_restarts_are_left_after_ports_were_lost() -> None:
     assert backend.attempts == [0, 1, 2, 3, 4, 5]
 
 
+NO_ROOM = NotEnoughSlots(2, "slots", 1, "1 executor x 1 core came within 600 s", "wait")
+
+
+def check_that_both_are_told(run: Run, second: HopyardError) -> None:
+    """Carries out a run whose second attempt never began."""
+    with pytest.raises(NodeFailed, match="ValueError: no luck") as caught:
+        run.carry_out()
+    told = "".join(traceback.format_exception(caught.value))
+    assert f"It could not be started again: {type(second).__name__}: {second}" in told
+    assert caught.value.__context__ is second
+    assert run.record.error.startswith("NodeFailed: node 0 (worker) on there failed: ValueError: no luck")
+    assert str(second) in run.record.error
+    assert run.record.state is RunState.FAILED
+
+
+def test_a_restart_that_is_refused_tells_of_the_failure_first() -> None:
+    backend = ScriptedBackend(bad(), good())
+
+    def refuse_the_second() -> None:
+        if len(backend.groups) == 2:
+            raise NO_ROOM
+
+    backend.on_start = refuse_the_second
+    check_that_both_are_told(Run(backend, max_restarts=2), NO_ROOM)
+
+
+@pytest.mark.parametrize("error", [NO_ROOM, NodesMissing(("node 1",), 2, 600.0)])
+def test_a_restart_for_which_no_room_comes_tells_of_the_failure_first(error: HopyardError) -> None:
+    check_that_both_are_told(Run(ScriptedBackend(bad(), error), max_restarts=2), error)
+
+
+def test_what_ends_a_second_attempt_otherwise_has_the_first_failure_as_its_cause() -> None:
+    run = Run(ScriptedBackend(bad(), NoProgress(60.0, ())), max_restarts=1)
+    with pytest.raises(NoProgress) as caught:
+        run.carry_out()
+    assert isinstance(caught.value.__cause__, NodeFailed)
+    assert run.record.restarts == ("node 0 (worker) on there failed: ValueError: no luck",)
+
+
 # --- who is to blame -------------------------------------------------------------------------------
 
 
@@ -302,6 +349,16 @@ def test_a_stop_that_comes_right_after_spark_cancelled_the_job_is_what_is_told()
     backend.on_start = lambda: threading.Timer(0.05, run.conductor.stop, args=["interrupted"]).start()
     with pytest.raises(RunStopped, match="interrupted"):
         run.carry_out()
+
+
+def test_a_run_that_was_stopped_is_not_started_again() -> None:
+    backend = ScriptedBackend(bad(), good())
+    run = Run(backend, max_restarts=1)
+    backend.on_end = lambda: run.conductor.stop("enough")
+    with pytest.raises(RunStopped, match="enough") as caught:
+        run.carry_out()
+    assert isinstance(caught.value.__cause__, NodeFailed)
+    assert (backend.attempts, run.record.attempts) == ([0], 1)
 
 
 # --- the chief's TensorBoard -----------------------------------------------------------------------
