@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ from hopyard import Cluster, NodeContext, Project
 from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
-from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped
-from hopyard.protocol.node_status import Phase
+from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped, StopTimeout
+from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.run.options import TrainSpec
 from hopyard.testing.node_functions import serve_for_ever, square, wait_for_ever
@@ -209,6 +210,41 @@ def test_ready_tells_what_ended_the_run_while_it_was_waited_for() -> None:
     wait_until(lambda: record_of(cluster).state is RunState.FAILED, "the run is over", 10)
     with pytest.raises(NodeFailed, match="no luck"):
         cluster.ready()
+
+
+class Deaf:
+    """A backend whose nodes end when they want to, whoever tells them to."""
+
+    name = "deaf"
+    application = None
+
+    def __init__(self) -> None:
+        self.want = threading.Event()
+
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Deaf:
+        return self
+
+    def wait(self, timeout: float | None = None) -> None:
+        self.want.wait(timeout)
+
+    def stop(self, reason: str) -> None:
+        assert self.want.wait(30)
+
+    def grant(self, grace_seconds: float) -> None:
+        raise AssertionError(grace_seconds)
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING),)
+
+
+def test_a_stop_that_nobody_hears_is_an_error_that_says_so() -> None:
+    backend = Deaf()
+    cluster = Cluster(square, (2,), backend=backend).start()
+    with pytest.raises(StopTimeout, match=r"has not ended within 0\.05 s of being stopped \(enough\)"):
+        cluster.stop("enough", timeout=0.05)
+    backend.want.set()
+    cluster.stop("enough")
+    assert record_of(cluster).state is RunState.KILLED
 
 
 def test_a_stop_of_a_run_that_has_ended_changes_nothing() -> None:
