@@ -150,4 +150,5 @@ class JournalTaken(HopyardError, RuntimeError):
     """
 
     path: str
+    owner: bytes = b""
     text = "{path} is being written by another process; wait until that process has ended, or stop it."
