@@ -364,7 +364,7 @@ class Cluster(Feedable):
                 except RunStopped as stopped:
                     if self._failure is not None:
                         raise self._failure from None
-                    self._started.finish(RunState.KILLED, error=stopped.reason)
+                    self._started.finish_after(stopped, RunState.KILLED, stopped.reason)
                     raise
         except BaseException as error:  # noqa: BLE001  handed to whoever waits
             self._error = error

@@ -151,13 +151,15 @@ class RunController:
         """Starts the nodes again and returns how they ended; what keeps them from it is told with the failure."""
         attempt = self.attempt + 1
         LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
-        self._run.restarted(attempt, _first_line(failed))
+        try:
+            self._run.restarted(attempt, _first_line(failed))
+        except OSError as error:
+            raise _not_again(failed, error) from None
         try:
             self._playing = self._start(attempt)
             return self._wait(self._playing.group)
         except (NotEnoughSlots, NodesMissing) as error:
-            failed.add_note(f"It could not be started again: {type(error).__name__}: {error}")
-            raise failed from None
+            raise _not_again(failed, error) from None
         except Exception as error:
             raise error from failed
 
@@ -247,6 +249,12 @@ def _with_culprit(end: GroupEnd) -> GroupEnd:
     records: Sequence[Any] = [outcome.record for outcome in end.outcomes if not outcome.ok]
     first = min(records, key=lambda record: (record.state is NodeState.KILLED, record.ended))
     return GroupEnd(outcomes=end.outcomes, culprit=first.rank)
+
+
+def _not_again(failed: NodeFailed, error: Exception) -> NodeFailed:
+    """Returns the failure of a node, with the reason why the run could not be started again after it."""
+    failed.add_note(f"It could not be started again: {type(error).__name__}: {error}")
+    return failed
 
 
 def _printed(value: object) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -210,6 +212,21 @@ def test_ready_tells_what_ended_the_run_while_it_was_waited_for() -> None:
     wait_until(lambda: record_of(cluster).state is RunState.FAILED, "the run is over", 10)
     with pytest.raises(NodeFailed, match="no luck"):
         cluster.ready()
+
+
+def test_a_stop_that_cannot_be_recorded_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(sign_in_and_wait, backend="processes").start()
+    nodes = signed_in(Project.open(), 1)
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    cluster.stop("enough")
+    told = "The end of the run could not be recorded: "
+    assert told in caplog.text
+    with pytest.raises(RunStopped, match="enough") as caught:
+        cluster.wait()
+    assert [note.startswith(told) for note in caught.value.__notes__] == [True]
+    assert not still_running(nodes, 5)
 
 
 class Deaf:

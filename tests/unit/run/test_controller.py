@@ -174,6 +174,28 @@ def test_a_value_is_put_aside_if_the_end_of_the_run_cannot_be_recorded() -> None
     shutil.rmtree(rescued.parent)
 
 
+def break_the_project() -> None:
+    """Lets nothing be written to it any more, as on a disk that became read-only."""
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+
+
+@pytest.mark.parametrize("max_restarts", [0, 1])
+def test_a_failure_that_cannot_be_recorded_is_told_and_so_is_that(max_restarts: int) -> None:
+    backend = ScriptedBackend(bad(), good())
+    backend.on_end = break_the_project
+    run = Run(backend, max_restarts=max_restarts)
+    with pytest.raises(NodeFailed, match="ValueError: no luck") as caught:
+        run.carry_out()
+    *_, last = caught.value.__notes__
+    assert last.startswith("The end of the run could not be recorded: ")
+    assert last.endswith(
+        f"Run {run.writer.id} is on record as RUNNING, and as LOST 50 s after its last heartbeat."
+    )
+    assert backend.attempts == [0]
+
+
 # --- restarts --------------------------------------------------------------------------------------
 
 
