@@ -103,7 +103,7 @@ class _File:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._descriptor)
-            raise JournalTaken(str(path)) from None
+            raise JournalTaken(str(path), "the kernel knows which") from None
         self._drop_torn_line(path)
         self._lines: list[bytes] = []
         self._left = b""
@@ -170,12 +170,12 @@ class _Turn:
         if numbers and f"{last}{OVER}" not in names:
             found = self._owner(f"{folder}/{last}")
             if found is None or not is_left(f"{folder}/{last}", found):
-                raise JournalTaken(path, found or b"")
+                raise JournalTaken(path, _text(found))
         self._path = f"{folder}/{last + 1}"
         try:
             project.create(self._path, owner)
         except AlreadyExists:
-            raise JournalTaken(path, self._owner(self._path) or b"") from None
+            raise JournalTaken(path, _text(self._owner(self._path))) from None
         self._clear(f"{folder}/{name}" for name in names)
 
     def end(self) -> None:
@@ -204,3 +204,7 @@ class _Turn:
         for path in paths:
             with suppress(PathNotFound):
                 self._project.remove(path)
+
+
+def _text(owner: bytes | None) -> str:
+    return "" if owner is None else owner.decode(errors="replace")

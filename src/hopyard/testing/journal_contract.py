@@ -66,7 +66,7 @@ class StoreJournalContract(JournalContract):
             pytest.raises(JournalTaken) as caught,
         ):
             Journal(project, PATH, owner=b"second")
-        assert caught.value.owner == b"first"
+        assert caught.value.owner == "first"
 
     def test_a_writer_that_is_gone_is_followed_by_one_of_those_who_find_that_out(
         self, project: Project

@@ -67,7 +67,7 @@ class JournalOwner:
     attempt: int
 
     @classmethod
-    def read(cls, stored: bytes) -> Self:
+    def read(cls, stored: str | bytes) -> Self:
         """Returns the owner that a file tells of."""
         try:
             match json.loads(stored):
