@@ -304,3 +304,85 @@ def test_executors_that_come_late_are_waited_for_as_long_as_the_caller_allows(tm
     assert 2 <= three["seconds"] < 8
     assert "needs 5 slots, this Spark has 4 (spark.cores.max=4" in five["refused"]
     assert five["seconds"] < 2
+
+
+STOPS = """
+    import signal, threading
+    import hopyard
+    from hopyard.errors import RunStopped
+    from pyspark.sql import SparkSession
+
+    conf = {
+        "spark.ui.enabled": "false", "spark.executor.memory": "512m",
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+    builder = SparkSession.builder.master(sys.argv[1])
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+
+    def hold():
+        time.sleep(600)
+
+    def seconds_until(error, call):
+        began = time.monotonic()
+        try:
+            call()
+        except error:
+            return time.monotonic() - began
+
+    def interrupted(call):
+        threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return seconds_until(KeyboardInterrupt, call) - 2
+
+    cluster = hopyard.Cluster(hold, max_restarts=1).start()
+    cluster.ready()
+    tell(ready=True)  # its worker is killed now
+    deadline = time.monotonic() + 60
+    while cluster.attempt == 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    attempt, began = cluster.attempt, time.monotonic()
+    cluster.stop("enough")
+    stopped = time.monotonic() - began
+    seconds_until(RunStopped, cluster.wait)
+    record = hopyard.load_run(cluster.run_id).record
+    tell(attempt=attempt, seconds=stopped, state=record.state.name, error=record.error)
+    tell(
+        launch=interrupted(lambda: hopyard.launch(hold)),
+        search=interrupted(lambda: hopyard.search(lambda x: x, {"x": hopyard.Range(0.0, 1.0)}, trials=2)),
+    )
+    spark.stop()
+"""
+
+
+def test_a_stop_and_ctrl_c_are_heard_while_executors_are_waited_for(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(STOPS))
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    with (
+        StandaloneSpark(workers=0) as cluster,
+        subprocess.Popen(
+            [sys.executable, str(script), cluster.url],
+            cwd=tmp_path,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=(tmp_path / "said").open("w"),
+            text=True,
+        ) as driver,
+    ):
+        assert driver.stdout is not None
+        worker = cluster.add_worker("127.0.0.1")
+        try:
+            found = []
+            for line in driver.stdout:
+                found.append(json.loads(line))
+                worker.kill()
+        finally:
+            driver.kill()
+    assert len(found) == 3, (tmp_path / "said").read_text()
+    _, stopped, interrupted = found
+    assert (stopped["attempt"], stopped["state"], stopped["error"]) == (1, "KILLED", "enough")
+    assert stopped["seconds"] < 10
+    assert interrupted["launch"] < 10
+    assert interrupted["search"] < 10

@@ -6,6 +6,7 @@ import pytest
 
 from hopyard.errors import StoreFailed
 from hopyard.store import Project
+from hopyard.testing.journal_contract import StoreJournalContract
 from hopyard.testing.mini_hdfs import MiniHDFS
 from hopyard.testing.nasty_names import NASTY_NAMES
 from hopyard.testing.store_contract import StoreContract
@@ -31,6 +32,12 @@ class TestHdfsStore(StoreContract):
     kills = 2
     longest_write = 0.8
 
+    @pytest.fixture
+    def project(self, mini_hdfs: MiniHDFS) -> Project:
+        return Project.open(mini_hdfs.url, uuid4().hex)
+
+
+class TestJournalOnHDFS(StoreJournalContract):
     @pytest.fixture
     def project(self, mini_hdfs: MiniHDFS) -> Project:
         return Project.open(mini_hdfs.url, uuid4().hex)

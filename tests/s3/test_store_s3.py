@@ -11,6 +11,7 @@ import pytest
 
 from hopyard.errors import AlreadyExists, StoreFailed
 from hopyard.store import Project
+from hopyard.testing.journal_contract import StoreJournalContract
 from hopyard.testing.s3_server import S3Server
 from hopyard.testing.store_contract import StoreContract
 
@@ -35,6 +36,12 @@ class TestS3Store(StoreContract):
     def project(self, s3_server: S3Server) -> Project:
         root = f"{s3_server.new_bucket()}/some/prefix"
         return Project.open(root, uuid4().hex, storage_options=s3_server.storage_options)
+
+
+class TestJournalOnS3(StoreJournalContract):
+    @pytest.fixture
+    def project(self, s3_server: S3Server) -> Project:
+        return Project.open(s3_server.new_bucket(), uuid4().hex, storage_options=s3_server.storage_options)
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ LEASE_MARGIN_SECONDS = 2.0
 EXPLAINED_SECONDS = 2.0
 UNEXPLAINED_SECONDS = 60.0
 CANCEL_SECONDS = 30.0
+CANCEL_AGAIN_SECONDS = 1.0
 
 
 def gpu_share(request: DeviceRequest) -> float | None:
@@ -253,10 +254,11 @@ class SparkGroup:
 
     def _cancel(self) -> None:
         """Makes sure that the jobs have ended."""
-        if any(job.is_running for job in self._jobs):
-            self._context.cancelJobGroup(self._job_group)
+        deadline = time.monotonic() + CANCEL_SECONDS
         for job in self._jobs:
-            job.join(CANCEL_SECONDS)
+            while job.is_running and time.monotonic() < deadline:
+                self._context.cancelJobGroup(self._job_group)  # again: Spark may not have had the job before
+                job.join(CANCEL_AGAIN_SECONDS)
             if job.is_running:
                 raise BackendFailed(
                     "spark", f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled"

@@ -50,6 +50,7 @@ from hopyard.errors.run import NotInsideRun as NotInsideRun
 from hopyard.errors.run import NotStarted as NotStarted
 from hopyard.errors.run import RunStopped as RunStopped
 from hopyard.errors.run import StillRunning as StillRunning
+from hopyard.errors.run import StopTimeout as StopTimeout
 from hopyard.errors.run import TrialStopped as TrialStopped
 from hopyard.errors.search import BadResult as BadResult
 from hopyard.errors.search import InvalidSearch as InvalidSearch

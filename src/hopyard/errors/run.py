@@ -58,6 +58,18 @@ class RunStopped(HopyardError, RuntimeError):
     text = "run {run_id} was stopped: {reason}."
 
 
+class StopTimeout(HopyardError, TimeoutError):
+    """The nodes of a run had not ended long after they were told to."""
+
+    run_id: str
+    seconds: float
+    reason: str
+    text = (
+        "run {run_id} has not ended within {seconds:g} s of being stopped ({reason}): its nodes, its Spark job or its "
+        "store do not answer. What is left of it ends with this program."
+    )
+
+
 class StillRunning(HopyardError, TimeoutError):
     """The nodes of a run had not ended when the patience of a wait was over; they go on."""
 

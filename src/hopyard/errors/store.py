@@ -150,4 +150,7 @@ class JournalTaken(HopyardError, RuntimeError):
     """
 
     path: str
-    text = "{path} is being written by another process; wait until that process has ended, or stop it."
+    owner: str
+    text = (
+        "{path} is being written by another process ({owner}); wait until that process has ended, or stop it."
+    )

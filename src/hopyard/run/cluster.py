@@ -12,7 +12,15 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from hopyard.backends.base import Backend
-from hopyard.errors import AlreadyStarted, BadArguments, HopyardError, NotStarted, RunStopped, StillRunning
+from hopyard.errors import (
+    AlreadyStarted,
+    BadArguments,
+    HopyardError,
+    NotStarted,
+    RunStopped,
+    StillRunning,
+    StopTimeout,
+)
 from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.driver.record import FeedRecord
 from hopyard.protocol.node_status import NodeStatus, Phase
@@ -37,6 +45,7 @@ from hopyard.worker.periodic import Periodic, PeriodicThread
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 READY_SECONDS = 0.05
+STOP_SECONDS = 600.0
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
 
@@ -241,12 +250,20 @@ class Cluster(Feedable):
             self._conductor.grant(grace_seconds)
         return self.wait(timeout)
 
-    def stop(self, reason: str = "the driver said so") -> None:
-        """Ends the run now, as KILLED, and returns when its nodes are gone; nothing happens if it has ended."""
+    def stop(self, reason: str = "the driver said so", *, timeout: float = STOP_SECONDS) -> None:
+        """Ends the run now, as KILLED, and returns when its nodes are gone; nothing happens if it has ended.
+
+        Args:
+            reason: What goes on record.
+            timeout: How many seconds that may take, until nodes and store have had their time.
+
+        Raises:
+            StopTimeout: It took longer.
+        """
         if self._conductor is None:
             return
         self._conductor.stop(reason)
-        self._is_over.wait()
+        self._await_end(reason, timeout)
         self._is_told = True
         self.settle_feeding()
 
@@ -255,8 +272,9 @@ class Cluster(Feedable):
         if self._conductor is None or self._is_over.is_set():
             return
         self._failure = error
-        self._conductor.stop(str(error) or repr(error))
-        self._is_over.wait()
+        reason = str(error) or repr(error)
+        self._conductor.stop(reason)
+        self._await_end(reason, STOP_SECONDS)
 
     def end_with(self, error: BaseException) -> None:
         """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
@@ -323,6 +341,10 @@ class Cluster(Feedable):
             raise NotStarted(self._name)
         return self._run
 
+    def _await_end(self, reason: str, seconds: float) -> None:
+        if not self._is_over.wait(seconds):
+            raise StopTimeout(self.run_id, seconds, reason)
+
     def _join(self, timeout: float | None, began: float, attempt: int) -> None:
         deadline = float("inf") if timeout is None else began + timeout
         while not self._is_over.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic()))):
@@ -342,7 +364,7 @@ class Cluster(Feedable):
                 except RunStopped as stopped:
                     if self._failure is not None:
                         raise self._failure from None
-                    self._started.finish(RunState.KILLED, error=stopped.reason)
+                    self._started.finish_after(stopped, RunState.KILLED, stopped.reason)
                     raise
         except BaseException as error:  # noqa: BLE001  handed to whoever waits
             self._error = error

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
-from hopyard.errors import BackendFailed, EndNotRecorded, HopyardError, NodeFailed, RunStopped
+from hopyard.errors import (
+    BackendFailed,
+    EndNotRecorded,
+    HopyardError,
+    NodeFailed,
+    NodesMissing,
+    NotEnoughSlots,
+    RunStopped,
+)
 from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.protocol.node_status import NodeStatus
@@ -28,7 +35,6 @@ POLL_SECONDS = 0.2
 INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 200
 MOST_PORT_RACES = 3
-_PORT_LOST = re.compile(r"address already in use|could not start grpc server|EADDRINUSE", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,22 +132,36 @@ class RunController:
             NodeFailed: A node failed, and there was no restart left.
             EndNotRecorded: All nodes returned, and the store did not take it.
             RunStopped: `stop` was called.
-            HopyardError: Whatever else ended the run.
+            HopyardError: Whatever else ended the run; a failure that it was started again after is its cause.
         """
         assert self._playing is not None
-        while True:
-            end = self._wait(self._playing.group)
-            failed = None if end.culprit is None else failure(end.outcomes[end.culprit].record)
-            if failed is None:
-                values = tuple(outcome.result() for outcome in end.outcomes)
-                self._record_end(_printed(values[0]), end.outcomes[0].value)
-                return values
-            if not self._may_restart(failed):
+        end = self._wait(self._playing.group)
+        while end.culprit is not None:
+            failed = failure(end.outcomes[end.culprit].record)
+            if not self._may_restart(end):
                 raise failed
-            attempt = self._playing.attempt + 1
-            LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
+            if self._stop_reason is not None:
+                raise RunStopped(str(self._run.id), self._stop_reason) from failed
+            end = self._once_more(failed)
+        values = tuple(outcome.result() for outcome in end.outcomes)
+        self._record_end(_printed(values[0]), end.outcomes[0].value)
+        return values
+
+    def _once_more(self, failed: NodeFailed) -> GroupEnd:
+        """Starts the nodes again and returns how they ended; what keeps them from it is told with the failure."""
+        attempt = self.attempt + 1
+        LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
+        try:
             self._run.restarted(attempt, _first_line(failed))
+        except OSError as error:
+            raise _not_again(failed, error) from None
+        try:
             self._playing = self._start(attempt)
+            return self._wait(self._playing.group)
+        except (NotEnoughSlots, NodesMissing) as error:
+            raise _not_again(failed, error) from None
+        except Exception as error:
+            raise error from failed
 
     def _record_end(self, printed: str, value: bytes | None) -> None:
         try:
@@ -209,11 +229,17 @@ class RunController:
             except (OSError, HopyardError) as error:  # no reason to end a training
                 LOG.warning("TensorBoard is at %s, which could not be recorded: %s", url, error)
 
-    def _may_restart(self, failed: NodeFailed) -> bool:
-        if _PORT_LOST.search(f"{failed.message}\n{failed.trace}") and self._port_races < MOST_PORT_RACES:
+    def _may_restart(self, end: GroupEnd) -> bool:
+        if self._port_races < MOST_PORT_RACES and self._is_port_lost(end):
             self._port_races += 1  # nobody's fault: the next attempt has other ports
             return True
         return self.attempt - self._port_races < self._score.spec.max_restarts
+
+    def _is_port_lost(self, end: GroupEnd) -> bool:
+        """Tells whether the node failed as another process had its port: what it says itself may be of any other port."""
+        assert end.culprit is not None
+        has_begun = any(node.step is not None for node in self.status())
+        return end.outcomes[end.culprit].record.port_taken and not has_begun
 
 
 def _with_culprit(end: GroupEnd) -> GroupEnd:
@@ -223,6 +249,12 @@ def _with_culprit(end: GroupEnd) -> GroupEnd:
     records: Sequence[Any] = [outcome.record for outcome in end.outcomes if not outcome.ok]
     first = min(records, key=lambda record: (record.state is NodeState.KILLED, record.ended))
     return GroupEnd(outcomes=end.outcomes, culprit=first.rank)
+
+
+def _not_again(failed: NodeFailed, error: Exception) -> NodeFailed:
+    """Returns the failure of a node, with the reason why the run could not be started again after it."""
+    failed.add_note(f"It could not be started again: {type(error).__name__}: {error}")
+    return failed
 
 
 def _printed(value: object) -> str:

@@ -134,6 +134,7 @@ class NodeOutcome(Record):
         started: When its process started.
         ended: When its process ended.
         attempt: Which start of the run's nodes this was, from 0.
+        port_taken: Whether another process listened at its port when it had failed.
     """
 
     rank: int
@@ -149,6 +150,7 @@ class NodeOutcome(Record):
     started: float
     ended: float
     attempt: int = 0
+    port_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import getpass
+import logging
 import os
 import threading
 import time
@@ -22,6 +23,7 @@ from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number
 from hopyard.tracking.states import RunState
 
+LOG = logging.getLogger(__name__)
 _ENDS = (RunState.FINISHED, RunState.FAILED, RunState.KILLED)
 
 
@@ -41,6 +43,7 @@ class RunWriter:
         self._clock = clock
         # A heartbeat thread must not write RUNNING over the end that another thread is writing.
         self._lock = threading.Lock()
+        self._is_given_up = False  # its end could not be recorded, which was told
 
     @classmethod
     def begin(
@@ -188,20 +191,32 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._record.state is not RunState.RUNNING:
+        if self._record.state is not RunState.RUNNING or self._is_given_up:
             return
         if error is None:
             self.finish(RunState.FINISHED)
         else:
-            self._finish_after(error)
+            state = RunState.FAILED if isinstance(error, Exception) else RunState.KILLED
+            self.finish_after(error, state, _summary(error))
 
-    def _finish_after(self, error: BaseException) -> None:
-        state = RunState.FAILED if isinstance(error, Exception) else RunState.KILLED
+    def finish_after(self, error: BaseException, state: RunState, summary: str) -> None:
+        """Ends the run because of an error; if the store does not take that, the error and the log say so.
+
+        Args:
+            error: What ended the run, which matters more than that its end is not on record.
+            state: FAILED or KILLED.
+            summary: What of it goes on record.
+        """
         try:
-            self.finish(state, error=_summary(error))
+            self.finish(state, error=summary)
         except OSError as failure:
-            # what ended the run matters more than that its end is not on record
-            error.add_note(f"The end of the run could not be recorded: {failure}")
+            self._is_given_up = True
+            told = (
+                f"The end of the run could not be recorded: {str(failure).rstrip('.')}. Run {self.id} is on record as "
+                f"RUNNING, and as LOST {self._record.seconds_until_lost:.0f} s after its last heartbeat."
+            )
+            LOG.warning("%s", told)
+            error.add_note(told)
 
     def _check_running(self) -> None:
         if self._record.state is not RunState.RUNNING:
@@ -234,7 +249,8 @@ def _next_number(project: Project, app_id: str, kind: str) -> int:
 
 def _summary(error: BaseException) -> str:
     text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    summary = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return "\n".join((summary, *getattr(error, "__notes__", ())))
 
 
 def _current_user() -> str:

@@ -16,6 +16,8 @@ from hopyard.errors import InvalidPorts, PortsTaken
 ANY_PORT = (0,)
 _LAST_PORT = 65535
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_LISTENING = "0A"
 _TRIES = 100  # for any free port: one that its node has let go of is still kept from other nodes
 
 
@@ -67,6 +69,14 @@ def hold_port(ports: Sequence[int] = ANY_PORT) -> HeldPort:
             if held is not None:
                 return held
     raise PortsTaken(socket.gethostname(), tuple(ports))
+
+
+def is_listened_at(port: int) -> bool:
+    """Tells whether a process listens at a port of this host, in the network that this process sees.
+
+    Linux knows; an attempt to take the port would also fail for connections that linger after their server.
+    """
+    return any(_listens(table, port) for table in _TABLES)
 
 
 def let_go(descriptor: int, inode: int) -> None:
@@ -132,6 +142,15 @@ def _hold(port: int) -> HeldPort | None:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         return HeldPort(bound, owned.pop_all())
+
+
+def _listens(table: str, port: int) -> bool:
+    try:
+        with open(table, encoding="ascii") as lines:
+            entries = [line.split() for line in lines][1:]
+    except FileNotFoundError:  # no IPv6, or no Linux
+        return False
+    return any(entry[3] == _LISTENING and int(entry[1].rpartition(":")[2], 16) == port for entry in entries)
 
 
 def _claim(port: int, owned: ExitStack) -> bool:

@@ -27,7 +27,7 @@ from hopyard.worker.entry import PAYLOAD_FILE, REPORT_VARIABLE
 from hopyard.worker.execution import Report
 from hopyard.worker.gpus.request import claim
 from hopyard.worker.lease import Lease, Link
-from hopyard.worker.ports import HeldPort, hold_port
+from hopyard.worker.ports import HeldPort, hold_port, is_listened_at
 from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask, child_environment
 
@@ -162,6 +162,8 @@ class Supervisor:
                     ended = self._run_child(place, devices, port, memory)
                     report = Report.read(scratch) or Report.read_from_memory(memory)
                     record = self._record(started, ended, report)
+                    if record.state is NodeState.FAILED:  # nothing of the node is left that could listen
+                        record = replace(record, port_taken=is_listened_at(port.number))
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
                 record = keeper.close(record, report)

@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+import shutil
+import socket
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -11,8 +18,8 @@ from hopyard import Cluster, NodeContext, Project
 from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
-from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped
-from hopyard.protocol.node_status import Phase
+from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped, StopTimeout
+from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.run.options import TrainSpec
 from hopyard.testing.node_functions import serve_for_ever, square, wait_for_ever
@@ -41,10 +48,45 @@ def fail() -> None:
     raise ValueError("no luck")
 
 
-def lose_the_race_for_a_port_once(ctx: NodeContext) -> int:
+def need_a_port_that_is_taken() -> None:
+    """Fails as any program does that wants a port of its own choice while something else has it."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(one.getsockname())
+
+
+def listen_at_its_own_port(ctx: NodeContext) -> int:
+    """Lets go of its port; on the first attempt another process takes it before the node can."""
+    ctx.release_port()
+    port = int(ctx.cluster["chief"][0].partition(":")[2])
     if ctx.attempt == 0:
-        raise OSError(98, "Address already in use")
-    return ctx.attempt
+        ctx.project.put("port", str(port).encode())
+        wait_until(lambda: ctx.project.exists("stolen"), "the port is stolen", 30)
+    with socket.create_server(("127.0.0.1", port)):
+        return ctx.attempt
+
+
+STEAL = """
+import pathlib, socket, sys, time
+folder = pathlib.Path(sys.argv[1])
+end = time.monotonic() + 60
+while not (folder / "port").exists() and time.monotonic() < end:
+    time.sleep(0.01)
+with socket.create_server(("127.0.0.1", int((folder / "port").read_text()))):
+    (folder / "stolen").touch()
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def thief(folder: str) -> Iterator[None]:
+    """A process that takes the port whose number it finds in a folder, and keeps it while the context is open."""
+    command = [sys.executable, "-c", STEAL, folder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def record_of(cluster: Cluster) -> RunRecord:
@@ -172,6 +214,56 @@ def test_ready_tells_what_ended_the_run_while_it_was_waited_for() -> None:
         cluster.ready()
 
 
+def test_a_stop_that_cannot_be_recorded_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(sign_in_and_wait, backend="processes").start()
+    nodes = signed_in(Project.open(), 1)
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    cluster.stop("enough")
+    told = "The end of the run could not be recorded: "
+    assert told in caplog.text
+    with pytest.raises(RunStopped, match="enough") as caught:
+        cluster.wait()
+    assert [note.startswith(told) for note in caught.value.__notes__] == [True]
+    assert not still_running(nodes, 5)
+
+
+class Deaf:
+    """A backend whose nodes end when they want to, whoever tells them to."""
+
+    name = "deaf"
+    application = None
+
+    def __init__(self) -> None:
+        self.want = threading.Event()
+
+    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Deaf:
+        return self
+
+    def wait(self, timeout: float | None = None) -> None:
+        self.want.wait(timeout)
+
+    def stop(self, reason: str) -> None:
+        assert self.want.wait(30)
+
+    def grant(self, grace_seconds: float) -> None:
+        raise AssertionError(grace_seconds)
+
+    def status(self) -> tuple[NodeStatus, ...]:
+        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING),)
+
+
+def test_a_stop_that_nobody_hears_is_an_error_that_says_so() -> None:
+    backend = Deaf()
+    cluster = Cluster(square, (2,), backend=backend).start()
+    with pytest.raises(StopTimeout, match=r"has not ended within 0\.05 s of being stopped \(enough\)"):
+        cluster.stop("enough", timeout=0.05)
+    backend.want.set()
+    cluster.stop("enough")
+    assert record_of(cluster).state is RunState.KILLED
+
+
 def test_a_stop_of_a_run_that_has_ended_changes_nothing() -> None:
     cluster = Cluster(square, (2,), backend="inline").start()
     cluster.wait()
@@ -195,8 +287,19 @@ def test_the_evaluators_time_can_be_set_when_it_is_waited_for() -> None:
 # --- launch ----------------------------------------------------------------------------------------
 
 
-def test_a_lost_race_for_a_port_is_run_again_without_a_word_from_the_user() -> None:
-    result = hopyard.launch(lose_the_race_for_a_port_once, backend="inline")
+def test_a_port_that_the_function_chose_and_did_not_get_is_a_failure_like_any_other() -> None:
+    with (
+        pytest.raises(NodeFailed, match="Address already in use"),
+        Cluster(need_a_port_that_is_taken, backend="processes") as cluster,
+    ):
+        cluster.wait()
+    record = record_of(cluster)
+    assert (record.attempts, record.state) == (1, RunState.FAILED)
+
+
+def test_a_node_whose_port_was_stolen_is_started_again_without_a_word_from_the_user() -> None:
+    with thief(Project.open().url()):
+        result = hopyard.launch(listen_at_its_own_port, backend="processes")
     assert result.value == 1
     record = RunReader(Project.open(), result.run_id).record()
     assert (record.attempts, record.state) == (2, RunState.FINISHED)

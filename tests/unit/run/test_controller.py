@@ -4,6 +4,7 @@ import pickle
 import re
 import shutil
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hopyard.errors import (
     NodeFailed,
     NodesMissing,
     NoProgress,
+    NotEnoughSlots,
     RunStopped,
     StoreFailed,
 )
@@ -60,9 +62,11 @@ def bad(message: str = "ValueError: no luck", **more: Any) -> GroupEnd:
 class ScriptedGroup:
     """A group that ends as it is written."""
 
-    def __init__(self, ending: Ending, urls: list[str]) -> None:
+    def __init__(self, ending: Ending, urls: list[str], step: int | None) -> None:
         self._ending = ending
         self._urls = urls
+        self._step = step
+        self.on_end: Callable[[], None] = lambda: None
         self.stopped = ""
         self.granted = 0.0
 
@@ -71,7 +75,10 @@ class ScriptedGroup:
             raise self._ending
         if self._ending is None:
             return None
-        return None if self._urls else self._ending
+        if self._urls:
+            return None
+        self.on_end()
+        return self._ending
 
     def stop(self, reason: str) -> None:
         self.stopped = reason
@@ -81,7 +88,7 @@ class ScriptedGroup:
 
     def status(self) -> tuple[NodeStatus, ...]:
         notes = {"tensorboard": self._urls.pop(0)} if self._urls else {}
-        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING, notes=notes),)
+        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING, notes=notes, step=self._step),)
 
 
 class ScriptedBackend:
@@ -90,18 +97,21 @@ class ScriptedBackend:
     name = "scripted"
     application = None
 
-    def __init__(self, *endings: Ending, urls: Sequence[str] = ()) -> None:
+    def __init__(self, *endings: Ending, urls: Sequence[str] = (), step: int | None = None) -> None:
         self._endings = list(endings)
+        self._step = step
         self._urls = list(urls)
         self.attempts: list[int] = []
         self.graces: list[float] = []
         self.groups: list[ScriptedGroup] = []
         self.on_start: Callable[[], None] | None = None
+        self.on_end: Callable[[], None] = lambda: None
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> ScriptedGroup:
         self.attempts.append(tasks[0].attempt)
         self.graces.append(options.timeouts.grace)
-        self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls))
+        self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls, self._step))
+        self.groups[-1].on_end = self.on_end
         if self.on_start is not None:
             self.on_start()
         return self.groups[-1]
@@ -164,6 +174,28 @@ def test_a_value_is_put_aside_if_the_end_of_the_run_cannot_be_recorded() -> None
     shutil.rmtree(rescued.parent)
 
 
+def break_the_project() -> None:
+    """Lets nothing be written to it any more, as on a disk that became read-only."""
+    folder = Path(Project.open().path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+
+
+@pytest.mark.parametrize("max_restarts", [0, 1])
+def test_a_failure_that_cannot_be_recorded_is_told_and_so_is_that(max_restarts: int) -> None:
+    backend = ScriptedBackend(bad(), good())
+    backend.on_end = break_the_project
+    run = Run(backend, max_restarts=max_restarts)
+    with pytest.raises(NodeFailed, match="ValueError: no luck") as caught:
+        run.carry_out()
+    *_, last = caught.value.__notes__
+    assert last.startswith("The end of the run could not be recorded: ")
+    assert last.endswith(
+        f"Run {run.writer.id} is on record as RUNNING, and as LOST 50 s after its last heartbeat."
+    )
+    assert backend.attempts == [0]
+
+
 # --- restarts --------------------------------------------------------------------------------------
 
 
@@ -209,31 +241,79 @@ def test_what_is_no_failure_of_a_node_is_not_tried_again(
     assert backend.attempts == [0]
 
 
-@pytest.mark.parametrize(
-    ("message", "trace"),
-    [
-        ("OSError: [Errno 98] Address already in use", None),
-        ("its process ended with exit code 1", "UnknownError: Could not start gRPC server"),
-        ("RuntimeError: bind failed (EADDRINUSE)", None),
-    ],
-)
-def test_a_port_that_somebody_else_took_costs_no_restart(message: str, trace: str | None) -> None:
-    backend = ScriptedBackend(bad(message, traceback=trace), good())
+def test_a_port_that_somebody_else_took_costs_no_restart() -> None:
+    backend = ScriptedBackend(bad(port_taken=True), good())
     assert Run(backend).carry_out() == (0,)
     assert backend.attempts == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "message", ["OSError: [Errno 98] Address already in use", "UnknownError: Could not start gRPC server"]
+)
+def test_a_port_of_the_users_own_that_is_taken_is_a_failure(message: str) -> None:
+    backend = ScriptedBackend(bad(message), good())
+    with pytest.raises(NodeFailed, match=re.escape(message)):
+        Run(backend).carry_out()
+    assert backend.attempts == [0]
+
+
+def test_a_run_whose_nodes_have_reported_had_its_ports() -> None:
+    backend = ScriptedBackend(bad(port_taken=True), good(), step=5)
+    with pytest.raises(NodeFailed):
+        Run(backend).carry_out()
+    assert backend.attempts == [0]
+
+
 def test_ports_are_lost_a_few_times_at_the_most() -> None:
-    backend = ScriptedBackend(*[bad("Address already in use")] * (MOST_PORT_RACES + 1))
-    with pytest.raises(NodeFailed, match="Address already in use"):
+    backend = ScriptedBackend(*[bad(port_taken=True)] * (MOST_PORT_RACES + 1))
+    with pytest.raises(NodeFailed):
         Run(backend).carry_out()
     assert backend.attempts == [0, 1, 2, 3]
 
 
 def test_restarts_are_left_after_ports_were_lost() -> None:
-    backend = ScriptedBackend(*[bad("Address already in use")] * MOST_PORT_RACES, bad(), bad(), good())
+    backend = ScriptedBackend(*[bad(port_taken=True)] * MOST_PORT_RACES, bad(), bad(), good())
     assert Run(backend, max_restarts=2).carry_out() == (0,)
     assert backend.attempts == [0, 1, 2, 3, 4, 5]
+
+
+NO_ROOM = NotEnoughSlots(2, "slots", 1, "1 executor x 1 core came within 600 s", "wait")
+
+
+def check_that_both_are_told(run: Run, second: HopyardError) -> None:
+    """Carries out a run whose second attempt never began."""
+    with pytest.raises(NodeFailed, match="ValueError: no luck") as caught:
+        run.carry_out()
+    told = "".join(traceback.format_exception(caught.value))
+    assert f"It could not be started again: {type(second).__name__}: {second}" in told
+    assert caught.value.__context__ is second
+    assert run.record.error.startswith("NodeFailed: node 0 (worker) on there failed: ValueError: no luck")
+    assert str(second) in run.record.error
+    assert run.record.state is RunState.FAILED
+
+
+def test_a_restart_that_is_refused_tells_of_the_failure_first() -> None:
+    backend = ScriptedBackend(bad(), good())
+
+    def refuse_the_second() -> None:
+        if len(backend.groups) == 2:
+            raise NO_ROOM
+
+    backend.on_start = refuse_the_second
+    check_that_both_are_told(Run(backend, max_restarts=2), NO_ROOM)
+
+
+@pytest.mark.parametrize("error", [NO_ROOM, NodesMissing(("node 1",), 2, 600.0)])
+def test_a_restart_for_which_no_room_comes_tells_of_the_failure_first(error: HopyardError) -> None:
+    check_that_both_are_told(Run(ScriptedBackend(bad(), error), max_restarts=2), error)
+
+
+def test_what_ends_a_second_attempt_otherwise_has_the_first_failure_as_its_cause() -> None:
+    run = Run(ScriptedBackend(bad(), NoProgress(60.0, ())), max_restarts=1)
+    with pytest.raises(NoProgress) as caught:
+        run.carry_out()
+    assert isinstance(caught.value.__cause__, NodeFailed)
+    assert run.record.restarts == ("node 0 (worker) on there failed: ValueError: no luck",)
 
 
 # --- who is to blame -------------------------------------------------------------------------------
@@ -291,6 +371,16 @@ def test_a_stop_that_comes_right_after_spark_cancelled_the_job_is_what_is_told()
     backend.on_start = lambda: threading.Timer(0.05, run.conductor.stop, args=["interrupted"]).start()
     with pytest.raises(RunStopped, match="interrupted"):
         run.carry_out()
+
+
+def test_a_run_that_was_stopped_is_not_started_again() -> None:
+    backend = ScriptedBackend(bad(), good())
+    run = Run(backend, max_restarts=1)
+    backend.on_end = lambda: run.conductor.stop("enough")
+    with pytest.raises(RunStopped, match="enough") as caught:
+        run.carry_out()
+    assert isinstance(caught.value.__cause__, NodeFailed)
+    assert (backend.attempts, run.record.attempts) == ([0], 1)
 
 
 # --- the chief's TensorBoard -----------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 
 from hopyard.errors import JournalTaken
 from hopyard.store import Journal, Project, read_journal
+from hopyard.testing.journal_contract import JournalContract, StoreJournalContract
 
 pytestmark = pytest.mark.unit
 
@@ -71,6 +72,18 @@ def test_on_a_file_system_a_second_writer_is_refused(tmp_path: Path) -> None:
     with Journal(project, PATH), pytest.raises(JournalTaken, match=r"study\.log"):
         Journal(project, PATH)
     Journal(project, PATH).close()
+
+
+class TestOnAFileSystem(JournalContract):
+    @pytest.fixture
+    def project(self, tmp_path: Path) -> Project:
+        return Project.open(str(tmp_path), "p")
+
+
+class TestOnAStoreWithoutLocks(StoreJournalContract):
+    @pytest.fixture
+    def project(self) -> Project:
+        return Project.open(f"memory://journal-{os.urandom(4).hex()}", "p")
 
 
 def test_a_writer_that_was_killed_holds_up_nobody_and_its_half_line_is_dropped(tmp_path: Path) -> None:

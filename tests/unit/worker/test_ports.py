@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hopyard.errors import InvalidPorts, PortsTaken
-from hopyard.worker.ports import HeldPort, check_ports, hold_port, parse_ports
+from hopyard.worker.ports import HeldPort, check_ports, hold_port, is_listened_at, parse_ports
 
 pytestmark = pytest.mark.unit
 
@@ -45,6 +45,30 @@ def listen(port: int, *options: int, host: str = "") -> socket.socket:
         server.close()
         raise
     return server
+
+
+# --- who listens -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", REUSE.values(), ids=REUSE)
+def test_somebody_who_listens_at_a_held_port_is_seen(options: tuple[int, ...]) -> None:
+    with hold_port() as port:
+        assert not is_listened_at(port.number)
+        with listen(port.number, *options):
+            assert is_listened_at(port.number)
+        assert not is_listened_at(port.number)
+
+
+def test_somebody_who_listens_on_ipv6_only_is_seen(free: int) -> None:
+    with socket.create_server(("::1", free), family=socket.AF_INET6):
+        assert is_listened_at(free)
+
+
+def test_connections_that_linger_after_their_server_are_nobody_who_listens(free: int) -> None:
+    with listen(free) as server, socket.create_connection(("127.0.0.1", free), timeout=5) as client:
+        server.accept()[0].close()
+        assert client.recv(1) == b""
+    assert not is_listened_at(free)
 
 
 # --- holding ---------------------------------------------------------------------------------------

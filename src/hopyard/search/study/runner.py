@@ -13,13 +13,13 @@ import optuna
 
 from hopyard.codec.records import decode, encode_file
 from hopyard.control.queue import Queue
-from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
+from hopyard.errors import PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.run.announcement import Announcement
 from hopyard.run.application import process_application_id
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.study.quiet import quiet_optuna
-from hopyard.search.study.resume import busy
+from hopyard.search.study.resume import open_journal
 from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.study.study import Study
 from hopyard.search.study.tensorboard_domains import study_events
@@ -28,7 +28,7 @@ from hopyard.search.trial.slot import SlotOrders
 from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
-from hopyard.tracking import RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
+from hopyard.tracking import RunReader, RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
 from hopyard.tracking.logs.node_log import log_attempts
 from hopyard.view.study_status import StudyStatus
 from hopyard.view.study_view import StudyView
@@ -106,6 +106,7 @@ class StudyRunner:
         self._plan = plan
         self._clock = clock
         self._began = clock()
+        self._earlier = plan.earlier
 
     def run(self) -> Study:
         """Returns the study once all its trials have ended and are on record.
@@ -117,10 +118,11 @@ class StudyRunner:
         """
         plan = self._plan
         with ExitStack() as resources:
-            journal = self._take_up(resources)
+            earlier = self._earlier
+            journal = None if earlier is None else self._take_up(earlier, resources)
             run = self._run = resources.enter_context(self._begin())
             self._paths = run_paths(plan.project, run.id)
-            journal = journal or resources.enter_context(Journal(plan.project, self._paths.study_journal))
+            journal = journal or resources.enter_context(open_journal(plan.project, run.record, attempt=0))
             self._open(journal)
             journal.commit()  # before the record: who finds that can read the journal
             self._save()
@@ -145,25 +147,21 @@ class StudyRunner:
         now = self._clock()
         return self._service.look(partial(self._status, now))
 
-    def _take_up(self, resources: ExitStack) -> Journal | None:
+    def _take_up(self, earlier: RunRecord, resources: ExitStack) -> Journal:
         """Returns the journal of the study to go on with, which nobody else can write from now on.
 
         Raises:
             StudyBusy: Another driver is at it.
         """
-        earlier = self._plan.earlier
-        if earlier is None:
-            return None
-        try:
-            journal = Journal(self._plan.project, run_paths(self._plan.project, earlier.id).study_journal)
-        except JournalTaken:
-            raise busy(self._plan.project, earlier) from None
-        return resources.enter_context(journal)
+        project = self._plan.project
+        journal = resources.enter_context(open_journal(project, earlier, attempt=earlier.attempts))
+        self._earlier = RunReader(project, earlier.id).record()  # others may have had it before us
+        return journal
 
     def _begin(self) -> RunWriter:
         plan = self._plan
-        if plan.earlier is not None:
-            return RunWriter.resume(plan.project, plan.earlier, "the study was resumed")
+        if self._earlier is not None:
+            return RunWriter.resume(plan.project, self._earlier, "the study was resumed")
         return RunWriter.begin(
             plan.project,
             app_id=plan.backend.application or process_application_id(),

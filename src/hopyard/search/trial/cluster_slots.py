@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 from hopyard.codec.records import encode_file, encode_line
 from hopyard.control.gang import LOST
 from hopyard.control.queue import Verdict
-from hopyard.errors import BackendFailed, BadResult, HopyardError, NodeFailed, RunStopped, TrialTimeout
+from hopyard.errors import BackendFailed, HopyardError, NodeFailed, NotEnoughSlots, TrialTimeout
 from hopyard.protocol.assignment import Assignment
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.run.cluster import Cluster
 from hopyard.search.study.scheduler import LEAVE, NEXT, REPORT, TrialScheduler
 from hopyard.search.trial.result import read_result
+from hopyard.search.trial.run import with_files_elsewhere
 from hopyard.tracking import TrialRecord, TrialState, run_paths
 from hopyard.worker.lease import HEARTBEAT
+from hopyard.worker.periodic import Periodic, PeriodicThread
 
 if TYPE_CHECKING:
     from hopyard.run.options import RunOptions
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from hopyard.worker.gpus.request import DeviceRequest
 
 POLL_SECONDS = 0.2
+BEAT_SECONDS = 1.0
 LEAVE_SECONDS = 90.0
 _STOPS = {
     Verdict.PRUNE: "what it reports is hopeless",
@@ -118,9 +122,16 @@ class ClusterSlot:
         self._service = service
         self._clock = clock
         self._incarnation = uuid.uuid4().hex
+        self._heartbeat = Heartbeat()
 
     def run(self) -> int:
         """Returns how many trials it has run."""
+        # in a thread: a cluster takes its time to start and to end, a store to answer, a sampler to think
+        beat_seconds = min(BEAT_SECONDS, self._orders.lease_seconds / 4)
+        with PeriodicThread(Periodic(self._beat, beat_seconds)):
+            return self._run_trials()
+
+    def _run_trials(self) -> int:
         count = 0
         ended: TrialRecord | None = None
         while True:
@@ -133,10 +144,15 @@ class ClusterSlot:
                 self._service.wait(float(answer["again"]))
                 continue
             ended = self._run_trial(Assignment.from_json(answer["trial"]))
+            self._heartbeat = Heartbeat()
             count += ended is not None
 
     def _run_trial(self, assignment: Assignment) -> TrialRecord | None:
-        """Runs a trial; returns what came of it, which is stored by then, or None if nobody wants to know."""
+        """Runs a trial; returns what came of it, which is stored by then, or None if nobody wants to know.
+
+        Raises:
+            NotEnoughSlots: Spark will never have room for it, nor for any other trial of the study.
+        """
         started = time.time()
         run_id = replace(self._orders.run_id, trial=assignment.folder)
         record = TrialRecord(
@@ -156,8 +172,13 @@ class ClusterSlot:
             trial=run_id,
             **self._backend.options,
         )
-        with cluster:
-            record = self._see_through(cluster, assignment.number, record)
+        try:
+            with cluster:
+                record = self._see_through(cluster, assignment.number, record)
+        except NotEnoughSlots:
+            raise
+        except (HopyardError, OSError) as error:
+            record = _failed(record, error)
         if record.state is TrialState.WAITING:
             return None
         return self._store(replace(record, ended=time.time()))
@@ -167,7 +188,8 @@ class ClusterSlot:
         step: int | None = None
         while not cluster.has_ended(POLL_SECONDS):
             chief = cluster.nodes()[0]
-            stop = self._beat(chief.step, chief.metrics)
+            self._heartbeat = Heartbeat(step=chief.step, metrics=chief.metrics)
+            stop = self._beat()
             if stop is not None:
                 cluster.stop(stop)
                 return replace(record, state=TrialState.WAITING)
@@ -196,7 +218,7 @@ class ClusterSlot:
             if LOST in error.message:
                 return self._lose(record)
             return replace(_failed(record, error), error=error.message, traceback=error.trace)
-        except (BadResult, RunStopped, HopyardError) as error:
+        except (HopyardError, OSError) as error:
             return _failed(record, error)
         return replace(record, values=result.values, result=result.result)
 
@@ -209,20 +231,25 @@ class ClusterSlot:
     def _store(self, record: TrialRecord) -> TrialRecord:
         project = self._orders.project
         paths = run_paths(project, replace(self._orders.run_id, trial=record.folder))
-        if record.value is not None:
-            project.put(paths.metric, str(record.value).encode())
-        project.put(paths.trial_record, encode_file(record))
+        try:
+            if record.value is not None:
+                project.put(paths.metric, str(record.value).encode())
+            project.put(paths.trial_record, encode_file(record))
+        except OSError as error:
+            record = with_files_elsewhere(record, record.error or f"its record could not be stored: {error}")
         return record
 
-    def _beat(self, step: int | None, metrics: Mapping[str, float]) -> str | None:
+    def _beat(self) -> str | None:
+        """Gives a heartbeat; returns why the slot is to leave at once, if it is."""
+        told = self._heartbeat
         sign: dict[str, Any] = {
-            "step": step,
-            "metrics": dict(metrics),
+            "step": told.step,
+            "metrics": dict(told.metrics),
             "idle_seconds": 0.0,
             "lines": [],
             "notes": {},
         }
-        stop = self._call(HEARTBEAT, **sign)["stop"]
+        stop = self._call(HEARTBEAT, **sign).get("stop")
         return None if stop is None else str(stop)
 
     def _call(self, method: str, **message: Any) -> Mapping[str, Any]:

@@ -153,7 +153,7 @@ class TrialRun:
         )
         stored = keeper.close(outcome)
         if stored.state is NodeState.FAILED and record.state is not TrialState.FAILED:
-            record = _with_files_elsewhere(record, stored.message)
+            record = with_files_elsewhere(record, stored.message)
         try:
             if self._events is not None:
                 values = dict(zip(self._orders.objectives, record.values, strict=False))
@@ -164,7 +164,7 @@ class TrialRun:
                 self._orders.project.put(self._paths.metric, str(record.value).encode())
             self._orders.project.put(self._paths.trial_record, encode_file(record))
         except OSError as error:
-            record = _with_files_elsewhere(record, record.error or f"its record could not be stored: {error}")
+            record = with_files_elsewhere(record, record.error or f"its record could not be stored: {error}")
         return record
 
     def _show(self, events: EventFile) -> None:
@@ -190,6 +190,6 @@ def _tidy(folder: Path, *inner: Path) -> None:
         os.mkdir(folder / name)
 
 
-def _with_files_elsewhere(record: TrialRecord, reason: str | None) -> TrialRecord:
+def with_files_elsewhere(record: TrialRecord, reason: str | None) -> TrialRecord:
     """Returns the record of a trial whose files are not in the project; its values count: they go to the driver."""
     return replace(record, error_type=record.error_type or NOT_STORED, error=reason)

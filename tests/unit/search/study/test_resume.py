@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hopyard.errors import StudyBusy
-from hopyard.search.study.resume import await_its_driver
-from hopyard.store import Project
-from hopyard.tracking import RunReader, RunState, RunWriter
+from hopyard.search.study.resume import IsLeft, JournalOwner, await_its_driver, open_journal
+from hopyard.store import Journal, Project
+from hopyard.tracking import RunReader, RunState, RunWriter, run_paths
 from hopyard.tracking.driver_process import DriverProcess
 
 pytestmark = pytest.mark.unit
@@ -116,3 +116,62 @@ def test_on_a_file_system_the_lock_of_the_journal_tells_and_nobody_waits(tmp_pat
     run = begin(project, clock)
     assert await_its_driver(project, run.record, clock=clock, pause=clock.pause) == run.record
     assert clock.now == 1000.0
+
+
+# --- who writes the journal, where the store has no locks ------------------------------------------
+
+
+THIS = DriverProcess.this()
+DEAD = replace(THIS, start=THIS.start - 1)
+
+
+def is_left(project: Project, run: RunWriter, driver: DriverProcess | None, attempt: int, age: float) -> bool:
+    stored = JournalOwner(driver=driver, attempt=attempt).to_bytes()
+    return IsLeft(project=project, record=run.record, age=lambda *_: age)("path", stored)
+
+
+def test_the_record_tells_of_a_writer_that_came_to_write_it(project: Project) -> None:
+    run = begin(project, Time())
+    assert is_left(project, run, THIS, run.record.attempts - 1, age=0.0)
+
+
+@pytest.mark.parametrize(("driver", "left"), [(THIS, False), (DEAD, True)])
+def test_a_writer_of_this_machine_is_looked_for(project: Project, driver: DriverProcess, left: bool) -> None:
+    run = begin(project, Time())
+    for age in (0.0, 1e6):
+        assert is_left(project, run, driver, run.record.attempts, age) is left
+
+
+@pytest.mark.parametrize("driver", [ELSEWHERE, None])
+def test_a_writer_elsewhere_has_as_long_as_a_driver_to_write_the_record(
+    project: Project, driver: DriverProcess | None
+) -> None:
+    run = begin(project, Time())
+    longest = run.record.seconds_until_lost
+    assert not is_left(project, run, driver, run.record.attempts, longest - 1)
+    assert is_left(project, run, driver, run.record.attempts, longest + 1)
+
+
+def test_a_file_that_cannot_be_understood_is_a_writer_unknown(project: Project) -> None:
+    run = begin(project, Time())
+    assert not IsLeft(project=project, record=run.record, age=lambda *_: 0.0)("path", b"half a li")
+    assert IsLeft(project=project, record=run.record, age=lambda *_: 1e6)("path", b"half a li")
+
+
+def test_a_driver_that_died_before_it_was_on_record_holds_up_nobody(project: Project) -> None:
+    with begin(project, Time()) as run:
+        pass
+    path = run_paths(project, run.id).study_journal
+    dead = JournalOwner(driver=DEAD, attempt=run.record.attempts)
+    Journal(project, path, owner=dead.to_bytes())
+    open_journal(project, run.record, attempt=run.record.attempts).close()
+
+
+def test_who_writes_the_journal_is_told_to_others(project: Project) -> None:
+    with begin(project, Time()) as run:
+        pass
+    with (
+        open_journal(project, run.record, attempt=run.record.attempts),
+        pytest.raises(StudyBusy, match=f"is running the study {run.id}: {THIS}"),
+    ):
+        open_journal(project, run.record, attempt=run.record.attempts)

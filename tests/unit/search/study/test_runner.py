@@ -272,6 +272,45 @@ def test_a_study_that_another_driver_is_at_is_left_to_it(tmp_path: Path) -> None
     assert the_run(project).record() == before
 
 
+class ResumesMeanwhile(HereAndNow):
+    """While it runs the study, another driver tries to go on with it."""
+
+    def __init__(self, project: Project, other: HereAndNow) -> None:
+        super().__init__(square)
+        self._project = project
+        self._other = other
+        self._before = newest_study(project, "squares")
+        self.refused: list[StudyBusy] = []
+
+    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
+        with pytest.raises(StudyBusy) as caught:
+            run(self._project, self._other, earlier=self._before)
+        self.refused.append(caught.value)
+        return super().start(orders, count, service)
+
+
+def test_of_two_drivers_that_resume_a_study_at_once_one_goes_on(project: Project) -> None:
+    with killed():
+        run(project, HereAndNow(die_at_2))
+    other = HereAndNow(square)
+    backend = ResumesMeanwhile(project, other)
+    study = resume(project, backend)
+    assert len(backend.refused) == 1
+    assert other.given == []
+    assert [trial.value for trial in study.trials] == [0.0, 1.0, 4.0, 9.0]
+    assert the_run(project).record().attempts == 2
+
+
+def test_who_resumes_a_study_that_was_resumed_and_left_meanwhile_goes_on_from_there(project: Project) -> None:
+    with killed():
+        run(project, HereAndNow(die_at_2))
+    before = the_run(project).record()
+    with killed():
+        resume(project, HereAndNow(die_at_2))
+    run(project, HereAndNow(square), earlier=before)
+    assert the_run(project).record().attempts == 3
+
+
 def test_a_study_whose_trials_all_fail_raises_the_last_failure_and_can_be_taken_up_again(
     project: Project,
 ) -> None:
