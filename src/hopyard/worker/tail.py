@@ -30,7 +30,7 @@ class Tail:
 
 
 def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str, ...]:
-    """Returns the last lines of an output, without a traceback that it holds and without what frameworks chat.
+    """Returns the last lines of an output, without a traceback that it holds and without the chatter of frameworks.
 
     Args:
         lines: The output, or enough of its end.
