@@ -18,7 +18,7 @@ from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
-from hopyard.frameworks.tensorflow_errors import hidden_error
+from hopyard.frameworks.tensorflow import hidden_error
 from hopyard.run.data_feed import DataFeed, ValidationFeed
 from hopyard.testing.watching import wait_until
 

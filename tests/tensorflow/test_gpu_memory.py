@@ -13,12 +13,13 @@ from hopyard.worker.gpus.memory import memory_variables
 pytestmark = pytest.mark.tensorflow
 
 PROGRAM = """
-from hopyard.worker.gpus import memory as gpu_memory
+from hopyard.frameworks.tensorflow import TensorFlow
+from hopyard.worker.gpus.memory import prepare
 
 asked = []
-limit = gpu_memory.limit_tensorflow
-gpu_memory.limit_tensorflow = lambda tf, *share: (limit(tf, *share), asked.append(tf.__name__))
-gpu_memory.prepare()
+limit = TensorFlow.limit_memory
+TensorFlow.limit_memory = lambda self, tf, share: (limit(self, tf, share), asked.append(tf.__name__))
+prepare()
 import tensorflow as tf
 print(asked, float(tf.reduce_sum(tf.ones(3))), tf.config.list_logical_devices("GPU"))
 """

@@ -1,1 +1,1 @@
-"""What a node does with its framework: TensorFlow or PyTorch. No module here knows more than one of them."""
+"""What Hopyard does for a framework. Each is known to one module of its name; `registry` lists them."""

@@ -17,8 +17,8 @@ from hopyard.columns.kinds import depth, innermost, is_list, is_vector
 from hopyard.columns.lists import numbers_to_numpy
 from hopyard.columns.nulls import Nulls
 from hopyard.errors import BadArguments, NullValues, RowsDiffer, UnknownColumns
-from hopyard.feed.node.rows import Rows
 from hopyard.frameworks.selection import Selection
+from hopyard.frameworks.source import Rows
 
 OBJECT = np.dtype(object)
 COUNT = np.dtype(np.int64)

@@ -21,12 +21,14 @@ class Selection:
         fill_nulls: By column, what stands for a null.
         dtypes: By column, the type that its numbers are cast to.
         ragged: Columns of lists whose rows vary in length, although those of the first batch do not.
+        label: The column to learn, for frameworks whose elements are pairs of features and label.
     """
 
     columns: Sequence[str] | None = None
     fill_nulls: Mapping[str, object] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
     ragged: Collection[str] = ()
+    label: str | None = None
 
     def names(self, schema: pa.Schema) -> tuple[str, ...]:
         """Returns the columns that are wanted of those that there are.

@@ -14,10 +14,10 @@ import pyarrow as pa
 import tensorflow as tf
 
 from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
-from hopyard.feed.node.rows import NO_ROWS, EpochSource, FedSource, Rows
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
+from hopyard.frameworks.source import EpochSource, FedSource, Rows
 
 ASKED_BY = "as_tf_dataset"
 # How long an iterator that nobody wants any more is kept from ending.
@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 0.1
 Parts: TypeAlias = "tuple[int, dict[str, tuple[npt.NDArray[Any], ...]]]"
 
 
-def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, label: str | None) -> Any:
+def feed_dataset(source: EpochSource, batch_size: int, selection: Selection) -> Any:
     """Returns a dataset of batches, of one epoch in each loop; waits for the first, which tells what they look like.
 
     Raises:
@@ -36,11 +36,11 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection, lab
         UnknownColumns: Something is wanted of a column that is not there.
     """
     if not isinstance(source, FedSource):
-        layout = _Layout.of(_first(next(source.epoch_batches(batch_size), NO_ROWS)), selection, label)
+        layout = _Layout.of(_first(next(source.epoch_batches(batch_size), [])), selection)
         return _dataset(source, layout, lambda: _stored_parts(source, batch_size, layout))
     source.check_new_dataset(ASKED_BY)
     first = _first(source.epoch_batch(batch_size))
-    layout = _Layout.of(first, selection, label)
+    layout = _Layout.of(first, selection)
     batches = _Batches(source, batch_size, first)
     dataset = _dataset(source, layout, lambda: _fed_parts(batches, layout))
     source.note_joined(is_joined=is_joined() or _has_peers())
@@ -137,7 +137,8 @@ class _Layout:
     label: str | None
 
     @classmethod
-    def of(cls, sample: pa.RecordBatch, selection: Selection, label: str | None) -> _Layout:
+    def of(cls, sample: pa.RecordBatch, selection: Selection) -> _Layout:
+        label = selection.label
         if label is not None and label not in sample.schema.names:
             raise UnknownColumns((label,), tuple(sample.schema.names))
         columns = forms(sample, selection, ASKED_BY)

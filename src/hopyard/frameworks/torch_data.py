@@ -16,10 +16,10 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from hopyard.columns.arrays import to_numpy
 from hopyard.errors import BadArguments
-from hopyard.feed.node.rows import EpochSource, FedSource
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
+from hopyard.frameworks.source import EpochSource, FedSource
 
 ASKED_BY = "as_torch_dataset"
 IN_A_WORKER = "the feed is in the node's own process; use DataLoader(dataset, batch_size=None, num_workers=0)"

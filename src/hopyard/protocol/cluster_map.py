@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from hopyard.protocol.plan import Node, Role
+from hopyard.protocol.plan import Node
 
 if TYPE_CHECKING:
     from hopyard.wire import Json
@@ -38,14 +37,3 @@ class ClusterMap:
     def to_json(self) -> dict[str, Json]:
         """Returns the map as a JSON object."""
         return {role: list(addresses) for role, addresses in self.by_role.items()}
-
-    def tf_config(self, node: Node) -> str:
-        """Returns the value of TF_CONFIG that makes TensorFlow take a process for this node.
-
-        The evaluator is no part of the cluster that it evaluates: it is listed for itself only, as strategies
-        look for the address of their own task.
-        """
-        cluster = self.to_json()
-        if node.role is not Role.EVALUATOR:
-            cluster.pop(Role.EVALUATOR.value, None)
-        return json.dumps({"cluster": cluster, "task": {"type": node.role.value, "index": node.task_index}})

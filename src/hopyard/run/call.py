@@ -6,16 +6,12 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopyard.errors import BadArguments
-from hopyard.frameworks.keras_choice import keras_advice
-from hopyard.frameworks.tensorflow_errors import hidden_error
+from hopyard.frameworks.registry import explained
 from hopyard.protocol.payload import Call
 from hopyard.run.context import NodeContext
-
-if TYPE_CHECKING:
-    from hopyard.feed.node.node_feed import NodeFeed
 
 CONTEXT = "ctx"
 
@@ -30,23 +26,23 @@ class NodeCall:
     def __call__(self) -> Any:
         """Calls the user's function on a node."""
         context = NodeContext.current() if self.wants_context else None
-        with keras_advice():
-            if context is None or not context.info.feed_token:
-                return self._call(context)
-            from hopyard.feed.node.node_feed import NodeFeed  # a node that is not fed needs none of it
+        if context is None or not context.info.feed_token:
+            return self._explained_call(context)
+        from hopyard.feed.node.node_feed import NodeFeed  # a node that is not fed needs none of it
 
-            with NodeFeed(context.info) as feed:
-                return self._fed_call(feed, replace(context, node_feed=feed))
+        with NodeFeed(context.info) as feed:
+            return self._explained_call(replace(context, node_feed=feed))
 
-    def _fed_call(self, feed: NodeFeed, context: NodeContext) -> Any:
-        """Calls the function; what its datasets raised within TensorFlow comes out as itself, at the place of the call."""
+    def _explained_call(self, context: NodeContext | None) -> Any:
+        """Calls the function; what its datasets raised within a framework comes out as itself, at the place of the call."""
         try:
             return self._call(context)
         except Exception as error:
-            hidden = hidden_error(error, feed.noted)
-            if hidden is None:
+            feed = None if context is None else context.node_feed
+            told = explained(error, () if feed is None else feed.noted)
+            if told is error:
                 raise
-            raise hidden.with_traceback(error.__traceback__) from None
+            raise told.with_traceback(error.__traceback__) from None
 
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}

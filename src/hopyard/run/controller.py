@@ -19,7 +19,7 @@ from hopyard.errors import (
     RunStopped,
 )
 from hopyard.feed.driver.group_status import GroupStatus, feed_token
-from hopyard.frameworks.keras_choice import keras_choice
+from hopyard.frameworks.registry import driver_variables
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import failure
 from hopyard.run.options import TrainSpec
@@ -50,7 +50,7 @@ class RunPlan:
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
         """Returns what each node is to be given."""
-        search_path, environment = driver_search_path(), keras_choice()
+        search_path, environment = driver_search_path(), driver_variables()
         return [
             NodeTask(
                 node=node,
@@ -64,7 +64,7 @@ class RunPlan:
                 lease_seconds=self.spec.timeouts.lease,
                 devices=self.spec.devices(node),
                 ports=self.spec.ports,
-                tf_config=self.spec.tf_config,
+                frameworks=self.spec.frameworks,
                 streams=self.spec.stream_logs,
                 companions=self.companions,
                 feed_token=feed_token(self.feed_secret, attempt),

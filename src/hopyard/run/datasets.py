@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hopyard.errors import BadArguments, MissingDependency
+from hopyard.errors import BadArguments
 from hopyard.feed.node.rows import Rows
+from hopyard.frameworks.registry import dataset
 from hopyard.frameworks.selection import Selection
 
 if TYPE_CHECKING:
@@ -89,15 +90,9 @@ class Datasets(ABC):
         _check_columns("as_tf_dataset", columns)
         if label is not None and not isinstance(label, str):
             raise BadArguments("as_tf_dataset", f"label={label!r} is not valid; give the name of one column")
-        try:
-            from hopyard.frameworks.tensorflow_data import feed_dataset
-        except ModuleNotFoundError as error:
-            if error.name != "tensorflow":
-                raise
-            raise MissingDependency("tensorflow", "as_tf_dataset()", "tensorflow") from error
-        wanted = None if columns is None or label is None else (*columns, label)
-        selection = _selection(columns if wanted is None else wanted, fill_nulls, dtypes, ragged)
-        return feed_dataset(self, batch_size, selection, label)
+        wanted = columns if columns is None or label is None else (*columns, label)
+        selection = _selection(wanted, fill_nulls, dtypes, ragged, label)
+        return dataset("tensorflow", "as_tf_dataset", self, batch_size, selection)
 
     def as_torch_dataset(
         self,
@@ -129,13 +124,9 @@ class Datasets(ABC):
         """
         _check_size("as_torch_dataset", "batch_size", batch_size)
         _check_columns("as_torch_dataset", columns)
-        try:
-            from hopyard.frameworks.torch_data import FeedDataset
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise MissingDependency("torch", "as_torch_dataset()", "torch") from error
-        return FeedDataset(self, batch_size, _selection(columns, fill_nulls, dtypes, ragged))
+        selection = _selection(columns, fill_nulls, dtypes, ragged)
+        made: FeedDataset = dataset("torch", "as_torch_dataset", self, batch_size, selection)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,5 +166,8 @@ def _selection(
     fill_nulls: Mapping[str, object] | None,
     dtypes: Mapping[str, str] | None,
     ragged: Collection[str],
+    label: str | None = None,
 ) -> Selection:
-    return Selection(columns=columns, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged)
+    return Selection(
+        columns=columns, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged, label=label
+    )

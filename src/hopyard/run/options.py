@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TypedDict, cast
 
 from hopyard.control.gang import Timeouts
 from hopyard.errors import InvalidPlan
+from hopyard.frameworks.registry import NAMES
 from hopyard.protocol.plan import Node, Plan
 from hopyard.run.option_names import OptionNames
 from hopyard.run.shared_options import first_wrong
@@ -175,7 +176,7 @@ class TrainSpec:
         feed: Whether the nodes are fed by the driver.
         stream_logs: Whether the nodes' output appears at the driver.
         tensorboard: Whether and where a TensorBoard shows the run.
-        tf_config: Whether TensorFlow is told of the cluster.
+        frameworks: Those that are told of the cluster, by name.
         companions: What runs beside rank 0.
         driver_address: Where nodes find the driver; None to find out.
         driver_ports: The ports that the driver may listen on.
@@ -190,7 +191,7 @@ class TrainSpec:
     feed: bool = False
     stream_logs: bool = False
     tensorboard: bool | str = False
-    tf_config: bool = False
+    frameworks: tuple[str, ...] = ()
     companions: tuple[Companion, ...] = ()
     driver_address: str | None = None
     driver_ports: tuple[int, ...] = ANY_PORT
@@ -240,7 +241,7 @@ class TrainSpec:
             feed=_switch(options, "feed"),
             stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
-            tf_config=plan.size > 1,
+            frameworks=NAMES if plan.size > 1 else (),
         )
 
     def devices(self, node: Node) -> DeviceRequest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, SupportsFloat, SupportsIndex
 
 from hopyard.errors import BadArguments, TrialStopped
+from hopyard.frameworks.registry import kind_of
 from hopyard.run.context import NodeContext
 from hopyard.run.scalar import as_metrics, as_step
 
@@ -72,6 +73,4 @@ class Reporter:
         Args:
             package: The Keras that the model is of: ``keras`` or ``tf_keras``.
         """
-        from hopyard.frameworks.keras_report import keras_report  # loads Keras
-
-        return keras_report(self, package)
+        return kind_of("keras").load().callback(self, package)

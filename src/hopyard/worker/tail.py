@@ -6,33 +6,12 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from hopyard.frameworks.registry import log_patterns
+
 TAIL_LINES = 30
 SEARCHED_LINES = 300  # what is looked through for them
-# What TensorFlow writes of itself when it starts, and, over and over, when the other end of a collective operation is gone.
-_CHATTER = re.compile(
-    r"""^I\d{4}\ [\d:.]+\ +\d+\ \S+:\d+\]
-    |^\d{4}-\d\d-\d\d\ [\d:.]+:\ I\ \S+:\d+\]
-    |^To\ enable\ the\ following\ instructions:
-    |^WARNING:\ All\ log\ messages\ before\ absl::InitializeLog
-    |^/job:\w+/replica:\d+/task:\d+$
-    |StartAbort
-    |Collective\ ops\ is\ aborted
-    |rendezvous\ is\ aborting
-    |could\ be\ from\ a\ previous\ operation
-    |^The\ tasks\ have\ crashed\.\ Check\ the\ task\ logs
-    |Additional\ GRPC\ error\ information
-    |^:UNKNOWN:Error\ received\ from\ peer
-    |\[\[\{\{node\ .*Collective
-    |\[type\.googleapis\.com/tensorflow\.DerivedStatus
-    """,
-    re.VERBOSE,
-)
-# What TensorFlow logs of an error that Python code raised within it; the traceback follows.
-_STATUS = re.compile(
-    r"^(?:[WE]\d{4} |\d{4}-\d\d-\d\d [\d:.]+: [WE] ).*\] .*?\b[A-Z_]{2,}: (?P<error>\w+: .+)$"
-)
 _TRACEBACK = "Traceback (most recent call last):"
-_GRAPH_PLACE = re.compile(r"^\s*(\[\[.*\]\])?$")
+_GRAPH_PLACE = re.compile(r"^\s*(\[\[.*\]\])?$")  # follows an error that a framework has logged again
 
 
 class Tail:
@@ -51,34 +30,35 @@ class Tail:
 
 
 def last_lines(lines: Iterable[str], traceback: str | None = None) -> tuple[str, ...]:
-    """Returns the last lines of an output, without a traceback that it holds and without TensorFlow's chatter.
+    """Returns the last lines of an output, without a traceback that it holds and without the chatter of frameworks.
 
     Args:
         lines: The output, or enough of its end.
         traceback: What is shown anyway; None if there is nothing.
     """
-    all_lines = tuple(lines)
-    told = tuple(
-        _without(tuple(_without_statuses(all_lines, traceback or "")), (traceback or "").splitlines())
-    )
-    chosen = [line for line in told if not _CHATTER.search(line)]
+    chatter, retold = log_patterns()
+    rest = tuple(_without_statuses(tuple(lines), traceback or "", retold))
+    told = tuple(_without(rest, (traceback or "").splitlines()))
+    chosen = [line for line in told if not any(pattern.search(line) for pattern in chatter)]
     # where there is nothing else, chatter is better than silence
     return tuple((chosen or ([] if traceback else told))[-TAIL_LINES:])
 
 
-def _without_statuses(lines: Sequence[str], traceback: str) -> Iterator[str]:
-    """Yields the lines without what TensorFlow logs of the error whose traceback is shown."""
+def _without_statuses(
+    lines: Sequence[str], traceback: str, retold: Sequence[re.Pattern[str]]
+) -> Iterator[str]:
+    """Yields the lines without what a framework logs of the error whose traceback is shown."""
     place = 0
     while place < len(lines):
-        skipped = _status_length(lines[place:], traceback)
+        skipped = _status_length(lines[place:], traceback, retold)
         if not skipped:
             yield lines[place]
         place += skipped or 1
 
 
-def _status_length(lines: Sequence[str], traceback: str) -> int:
+def _status_length(lines: Sequence[str], traceback: str, retold: Sequence[re.Pattern[str]]) -> int:
     """Returns how many lines tell an error that is shown anyway; 0 if the first one does not begin to."""
-    status = _STATUS.match(lines[0])
+    status = next(filter(None, (pattern.match(lines[0]) for pattern in retold)), None)
     if status is None or status["error"] not in traceback or lines[1:2] != (_TRACEBACK,):
         return 0
     ends = [place for place, line in enumerate(lines) if place and line.endswith(status["error"])]

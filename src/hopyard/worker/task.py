@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from hopyard.frameworks.registry import cluster_variables
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.node_info import NodeInfo
 from hopyard.protocol.plan import Node, Plan
@@ -52,7 +53,7 @@ class NodeTask:
         lease_seconds: How long the driver may be out of reach.
         devices: The GPUs that it wants.
         ports: The ports that it may take.
-        tf_config: Whether TensorFlow is told of the cluster.
+        frameworks: Those that are told of the cluster, by name.
         streams: Whether its output is sent to the driver as well.
         companions: What runs beside rank 0.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
@@ -73,7 +74,7 @@ class NodeTask:
     lease_seconds: float = 30.0
     devices: DeviceRequest = field(default_factory=DeviceRequest)
     ports: tuple[int, ...] = ANY_PORT
-    tf_config: bool = False
+    frameworks: tuple[str, ...] = ()
     streams: bool = False
     companions: tuple[Companion, ...] = ()
     feed_token: str = ""
@@ -101,10 +102,9 @@ class NodeTask:
             trial=self.trial,
             is_judged=self.is_judged,
         )
-        tensorflow = {"TF_CONFIG": place.members.tf_config(self.node)} if self.tf_config else {}
         return {
             **self.environment,
-            **tensorflow,
+            **cluster_variables(self.frameworks, self.node, place.members),
             **info.to_env(),
             **self.project.to_env(),
             "TENSORBOARD_LOGDIR": str(place.logdir),

@@ -11,9 +11,7 @@ pytestmark = pytest.mark.unit
 
 
 def loaded(**modules: Any) -> dict[str, ModuleType]:
-    return cast(
-        "dict[str, ModuleType]", {name.replace("__", "."): module for name, module in modules.items()}
-    )
+    return cast("dict[str, ModuleType]", modules)
 
 
 def answering(*, is_initialized: bool, is_available: bool = True) -> SimpleNamespace:
@@ -27,12 +25,13 @@ def test_processes_without_such_libraries_are_not_joined() -> None:
 @pytest.mark.parametrize("is_initialized", [False, True])
 def test_pytorch_and_jax_are_asked(is_initialized: bool) -> None:
     answers = answering(is_initialized=is_initialized)
-    assert is_joined(loaded(torch__distributed=answers)) is is_initialized
+    assert is_joined(loaded(torch=SimpleNamespace(distributed=answers))) is is_initialized
     assert is_joined(loaded(jax=SimpleNamespace(distributed=answers))) is is_initialized
 
 
 def test_a_pytorch_without_distribution_is_not_asked_further() -> None:
-    assert not is_joined(loaded(torch__distributed=answering(is_available=False, is_initialized=True)))
+    distributed = answering(is_available=False, is_initialized=True)
+    assert not is_joined(loaded(torch=SimpleNamespace(distributed=distributed)))
 
 
 def test_a_jax_that_cannot_be_asked_may_be_joined() -> None:

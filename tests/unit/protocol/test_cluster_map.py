@@ -28,21 +28,3 @@ def test_addresses_stand_by_role_in_the_order_of_task_indices() -> None:
 
 def test_a_map_travels_as_json() -> None:
     assert ClusterMap.from_json(json.loads(json.dumps(members().to_json()))) == members()
-
-
-@pytest.mark.parametrize(("rank", "kind", "index"), [(0, "chief", 0), (2, "worker", 1), (3, "ps", 0)])
-def test_tensorflow_is_told_of_the_cluster_and_of_the_task(rank: int, kind: str, index: int) -> None:
-    config = json.loads(members().tf_config(PLAN.nodes[rank]))
-    assert config["task"] == {"type": kind, "index": index}
-    assert config["cluster"] == {
-        "chief": ["10.0.0.0:8000"],
-        "worker": ["10.0.0.1:8001", "10.0.0.2:8002"],
-        "ps": ["10.0.0.3:8003"],
-    }
-
-
-def test_the_evaluator_is_no_part_of_the_cluster_that_it_evaluates() -> None:
-    config = json.loads(members().tf_config(PLAN.nodes[4]))
-    assert config["task"] == {"type": "evaluator", "index": 0}
-    assert config["cluster"]["evaluator"] == ["10.0.0.4:8004"]  # its own strategy looks for it
-    assert "evaluator" not in json.loads(members().tf_config(PLAN.nodes[0]))["cluster"]

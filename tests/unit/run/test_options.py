@@ -8,6 +8,7 @@ import pytest
 import hopyard
 from hopyard.control.gang import Timeouts
 from hopyard.errors import BadArguments, HopyardError, InvalidDevices, InvalidPlan, InvalidPorts
+from hopyard.frameworks.registry import NAMES
 from hopyard.run.options import TrainSpec
 from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.ports import ANY_PORT
@@ -61,7 +62,7 @@ def test_only_those_who_train_get_gpus() -> None:
 
 
 def test_tensorflow_is_told_of_a_cluster_only_if_there_is_one() -> None:
-    assert (spec(1).tf_config, spec(2).tf_config) == (False, True)
+    assert (spec(1).frameworks, spec(2).frameworks) == ((), NAMES)
 
 
 SECONDS = ("timeout", "start_timeout", "lease_seconds", "grace_seconds")

@@ -14,7 +14,7 @@ import optuna
 from hopyard.codec.records import decode, encode_file
 from hopyard.control.queue import Queue
 from hopyard.errors import PathNotFound, StudyFailed
-from hopyard.frameworks.keras_choice import keras_choice
+from hopyard.frameworks.registry import driver_variables
 from hopyard.run.announcement import Announcement
 from hopyard.run.application import process_application_id
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
@@ -244,7 +244,7 @@ class StudyRunner:
             payload=plan.payload,
             objectives=spec.objectives,
             search_path=driver_search_path(),
-            environment=keras_choice(),
+            environment=driver_variables(),
             lease_seconds=spec.rules.lease,
             trial_seconds=spec.trial_seconds,
             isolate=spec.isolate,

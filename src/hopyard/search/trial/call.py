@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hopyard.frameworks.keras_choice import keras_advice
+from hopyard.frameworks.registry import explained
 from hopyard.protocol.payload import Call, dump
 from hopyard.run.call import CONTEXT
 from hopyard.run.context import NodeContext
@@ -43,8 +43,11 @@ class TrialCall:
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Calls the function in the process of a trial."""
         extra = {CONTEXT: NodeContext.current()} if self.wants_context else {}
-        with keras_advice():
+        try:
             return self.function(**arguments, **extra)
+        except Exception as error:
+            explained(error)  # with advice; as a trial is not fed, there is no other one that it hides
+            raise
 
     def dump(self) -> bytes:
         """Returns this as bytes that an executor can load without the driver's files.

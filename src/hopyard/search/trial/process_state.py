@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from hopyard.frameworks.registry import forget_all
+
 LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 
 
@@ -97,7 +99,7 @@ class ProcessState:
         root = logging.getLogger()
         root.handlers[:] = self.handlers
         root.setLevel(self.level)
-        _forget_models()
+        forget_all()
 
 
 def _working_folder() -> str | None:
@@ -127,10 +129,3 @@ def _has_siblings() -> bool:
             return len(children.read().split()) > 1
     except OSError:  # not Linux: nobody knows
         return False
-
-
-def _forget_models() -> None:
-    """Lets Keras drop what it keeps of the models of a trial, which else grows from trial to trial."""
-    keras = sys.modules.get("keras")
-    if keras is not None:
-        keras.backend.clear_session()

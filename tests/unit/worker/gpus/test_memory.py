@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
 
 from hopyard.errors import GpusUnknown, InvalidDevices
-from hopyard.worker.gpus.memory import limit_tensorflow, limit_torch, memory_variables, prepare
+from hopyard.frameworks.tensorflow import TensorFlow
+from hopyard.worker.gpus.memory import gpu_share, memory_variables, prepare
 
 pytestmark = pytest.mark.unit
 
@@ -31,18 +31,6 @@ print("loaded")
 """
 
 
-def version_of_torch() -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in metadata.version("torch").split(".")[:2])
-    except metadata.PackageNotFoundError:
-        return ()
-
-
-needs_torch_that_reads_the_environment = pytest.mark.skipif(
-    version_of_torch() < (2, 13), reason="no PyTorch is installed, or it is limited by a call"
-)
-
-
 def run(program: str, environ: dict[str, str], *path: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program],
@@ -51,32 +39,6 @@ def run(program: str, environ: dict[str, str], *path: str) -> subprocess.Complet
         text=True,
         timeout=60,
     )
-
-
-def test_jax_finds_its_limit_in_the_environment():
-    assert memory_variables(0.25, {})["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.25"
-
-
-def test_jax_is_never_given_two_limits():
-    variables = memory_variables(0.25, {"XLA_CLIENT_MEM_FRACTION": "0.9"})
-    assert variables["XLA_CLIENT_MEM_FRACTION"] == ""
-
-
-def test_tensorflow_in_processes_that_the_node_starts_does_not_take_all_memory_at_once():
-    assert memory_variables(0.25, {})["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
-
-
-@needs_torch_that_reads_the_environment
-def test_torch_finds_its_limit_in_the_environment():
-    assert memory_variables(0.25, {})["PYTORCH_ALLOC_CONF"] == "per_process_memory_fraction:0.25"
-
-
-@needs_torch_that_reads_the_environment
-@pytest.mark.parametrize("name", ["PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"])
-def test_settings_of_the_user_for_torch_are_kept(name):
-    before = "expandable_segments:True,per_process_memory_fraction:0.9"
-    variables = memory_variables(0.25, {name: before})
-    assert variables[name] == "expandable_segments:True,per_process_memory_fraction:0.25"
 
 
 def test_endless_fraction_is_written_short():
@@ -125,32 +87,8 @@ def test_failure_to_limit_is_one_clear_sentence(tmp_path):
     assert "nvidia-smi" in last
 
 
-def test_tensorflow_without_a_gpu_has_nothing_to_limit():
-    limit_tensorflow(SimpleNamespace(config=SimpleNamespace(list_physical_devices=lambda kind: [])), 0.5, {})
-
-
 def test_gpu_whose_memory_nobody_knows_is_told(nvidia_smi):
     tensorflow = SimpleNamespace(config=SimpleNamespace(list_physical_devices=lambda kind: [kind]))
     tensorflow.config.LogicalDeviceConfiguration = dict
     with pytest.raises(GpusUnknown, match="does not tell the memory"):
-        limit_tensorflow(tensorflow, 0.5, nvidia_smi("echo '0, GPU-0, [N/A]'"))
-
-
-def torch_with_a_gpu(calls: list[tuple[float, int]]) -> SimpleNamespace:
-    """Stands in for PyTorch on a machine with a GPU."""
-    limit = lambda *limit: calls.append(limit)  # noqa: E731
-    return SimpleNamespace(
-        cuda=SimpleNamespace(is_available=lambda: True, set_per_process_memory_fraction=limit)
-    )
-
-
-def test_torch_that_does_not_read_the_environment_is_limited_by_a_call():
-    calls: list[tuple[float, int]] = []
-    limit_torch(torch_with_a_gpu(calls), 0.5, {"PYTORCH_ALLOC_CONF": "expandable_segments:True"})
-    assert calls == [(0.5, 0)]
-
-
-def test_torch_that_has_its_limit_is_not_made_to_start_the_gpu():
-    calls: list[tuple[float, int]] = []
-    limit_torch(torch_with_a_gpu(calls), 0.5, {"PYTORCH_ALLOC_CONF": "per_process_memory_fraction:0.5"})
-    assert calls == []
+        TensorFlow().limit_memory(tensorflow, gpu_share(0.5, nvidia_smi("echo '0, GPU-0, [N/A]'")))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hopyard.errors import BadReport, TrialStopped
-from hopyard.frameworks.keras_report import keras_report
+from hopyard.frameworks.keras import Keras
 from hopyard.run.reporter import Reporter
 
 pytestmark = pytest.mark.tensorflow
@@ -69,7 +69,7 @@ def test_fit_ends_with_the_trial(package: str) -> None:
 
 def test_logs_that_are_no_numbers_are_not_reported(package: str) -> None:
     ctx = Recorded()
-    callback = keras_report(Reporter(ctx), package)
+    callback = Keras().callback(Reporter(ctx), package)
     callback.on_epoch_end(3, {"loss": np.float32(0.5), "f1_by_class": np.ones(3), "note": "text"})
     callback.on_epoch_end(4)
     assert ctx.reported == [(3, {"loss": 0.5})]

@@ -1,0 +1,69 @@
+"""Keras: which one a program gets, its callback, what it leaves of a trial, and advice to programs for Keras 2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from numbers import Real
+from typing import Any
+
+from hopyard.frameworks.base import Framework, Report, text_of, version_of
+
+_ADVICE = (
+    "This looks like a program for Keras 2 that runs on Keras {version}. It runs on Keras 2 with "
+    "`pip install tf_keras` and the variable TF_USE_LEGACY_KERAS=1 set where the driver starts."
+)
+# What Keras 3 and TensorFlow say to programs that Keras 2 took. Keras 2 is not the cure for tf.estimator.
+_KERAS_2 = re.compile(
+    r"must end in `?\.weights\.h5"
+    r"|must end in `?\.keras"
+    r"|Invalid filepath extension for saving"
+    r"|File format not supported"
+    r"|deprecated in Keras 3"
+    r"|PerReplica"
+    r"|ClusterCoordinator\.create_per_worker_dataset"
+    r"|Argument\(s\) not recognized: \{'(lr|decay)'"
+    r"|`?keras\.optimizers\.legacy`? is not supported in Keras 3"
+    r"|unexpected keyword argument '(workers|use_multiprocessing|max_queue_size|save_format|period)'"
+    r"|has no attribute '(fit_generator|evaluate_generator|predict_generator|predict_classes|predict_proba)'"
+    r"|module 'keras[^']*' has no attribute (?!'estimator')"
+    r"|No module named 'keras\.(engine|wrappers|preprocessing\.image)"
+)
+
+
+class Keras(Framework):
+    """Keras 3 and tf_keras."""
+
+    driver_variables = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")
+
+    def callback(self, report: Report, package: str) -> Any:
+        """Returns a callback for ``fit`` of models of ``keras`` or ``tf_keras``."""
+        # Each Keras asks its callbacks for methods of its own base class, so there is a class for either.
+        base = import_module(f"{package}.callbacks").Callback
+        return type("KerasReport", (_EpochEnds, base), {})(report)
+
+    def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
+        """Adds a note to an error that programs for Keras 2 get on Keras 3."""
+        version = version_of(module)
+        if version.startswith("3") and _KERAS_2.search(text_of(error)):
+            error.add_note(_ADVICE.format(version=version))
+        return error
+
+    def forget(self, module: Any) -> None:
+        """Drops what Keras keeps of models, which else grows from trial to trial."""
+        module.backend.clear_session()
+
+
+class _EpochEnds:
+    """What the callbacks for both versions of Keras have in common."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self._report = report
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, object] | None = None) -> None:
+        """Reports an epoch; Keras calls it."""
+        numbers = {name: float(value) for name, value in (logs or {}).items() if isinstance(value, Real)}
+        if numbers:
+            self._report(epoch, **numbers)
