@@ -82,3 +82,42 @@ def test_an_error_of_the_dataset_comes_out_as_itself(
 def test_what_the_function_makes_of_an_error_stays(spark: SparkSession) -> None:
     error = failure(fit_and_complain, spark)
     assert error.message.startswith("ValueError: no model for today: ")
+
+
+def fit_by_name(ctx: NodeContext, **options: Any) -> list[float]:
+    import keras
+
+    area, rooms = keras.Input((1,), name="area"), keras.Input((1,), name="rooms")
+    price = keras.layers.Dense(1, use_bias=False)(keras.layers.Concatenate()([area, rooms]))
+    model = keras.Model({"area": area, "rooms": rooms}, price)
+    model.compile(keras.optimizers.Adam(0.3), "mse")
+    model.fit(ctx.feed().as_tf_dataset(32, label="price", **options), epochs=20, verbose=0)
+    return [float(weight) for weight in model.get_weights()[0][:, 0]]
+
+
+def fit_columns(ctx: NodeContext) -> list[float]:
+    return fit_by_name(ctx, columns=["area", "rooms"])
+
+
+@pytest.fixture
+def houses(spark: SparkSession) -> Any:
+    rows = spark.range(0, 512, 1, 1).selectExpr("rand(1) AS aaa", "rand(2) AS area", "rand(3) AS rooms")
+    return rows.selectExpr("*", "3 * area + rooms AS price")
+
+
+def test_a_column_that_a_model_has_no_input_for_is_an_error_and_not_taken_for_another(houses: Any) -> None:
+    with (
+        pytest.raises(
+            NodeFailed, match="ColumnsDoNotFit: the feed gives the columns aaa, area, rooms"
+        ) as caught,
+        Cluster(fit_by_name, feed=True, backend="processes", progress=False) as cluster,
+    ):
+        cluster.train(houses, epochs=20)
+    assert "columns=['area', 'rooms']" in str(caught.value)
+
+
+def test_columns_that_are_chosen_reach_the_inputs_of_their_names(houses: Any) -> None:
+    with Cluster(fit_columns, feed=True, backend="processes", progress=False) as cluster:
+        cluster.train(houses, epochs=20)
+        result = cluster.wait()
+    assert result.value == pytest.approx([3.0, 1.0], abs=0.1)

@@ -17,6 +17,7 @@ from hopyard.errors.facades import ModuleNotOffered as ModuleNotOffered
 from hopyard.errors.facades import NoExecutorId as NoExecutorId
 from hopyard.errors.facades import NotOffered as NotOffered
 from hopyard.errors.facades import ServiceNotOffered as ServiceNotOffered
+from hopyard.errors.feed import ColumnsDoNotFit as ColumnsDoNotFit
 from hopyard.errors.feed import DuplicateColumns as DuplicateColumns
 from hopyard.errors.feed import EmptyEpoch as EmptyEpoch
 from hopyard.errors.feed import FeedJobFailed as FeedJobFailed

@@ -115,6 +115,20 @@ class NothingToRepeat(HopyardError, RuntimeError):
         )
 
 
+class ColumnsDoNotFit(HopyardError, ValueError):
+    """A Keras model would take columns by their order, since their names are not those of its inputs."""
+
+    columns: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        wanted = ", ".join(map(repr, self.inputs))
+        return (
+            f"the feed gives the columns {', '.join(self.columns)}, and the model has the inputs {', '.join(self.inputs)}: Keras "
+            f"would take columns by their order. Give as_tf_dataset(..., columns=[{wanted}]), ."
+        )
+
+
 class NoWholeBatch(HopyardError, RuntimeError):
     """Nodes got less than a batch, so that no node can take one in step with the others."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -100,6 +101,10 @@ class Framework:
             noted: The last errors that its datasets raised, of which it may have made one of its own.
         """
         return error
+
+    def watching(self) -> AbstractContextManager[None]:
+        """Returns a context in which a fed function runs: what the framework only warns of may be an error there."""
+        return nullcontext()
 
     def forget(self, module: ModuleType) -> None:
         """Drops what it keeps of a trial, so that the next one in this process finds it as new."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from numbers import Real
 from typing import Any
 
+from hopyard.errors import ColumnsDoNotFit
 from hopyard.frameworks.base import Framework, Report, text_of, version_of
 
 _ADVICE = (
@@ -31,6 +35,11 @@ _KERAS_2 = re.compile(
     r"|No module named 'keras\.(engine|wrappers|preprocessing\.image)"
 )
 
+_OTHER_NAMES = re.compile(
+    r"The structure of `inputs` doesn't match the expected structure\.?\s*Expected: (?P<expected>.*?)\s*Received: inputs=(?P<received>.*)",
+    re.DOTALL,
+)
+
 
 class Keras(Framework):
     """Keras 3 and tf_keras."""
@@ -50,9 +59,53 @@ class Keras(Framework):
             error.add_note(_ADVICE.format(version=version))
         return error
 
+    def watching(self) -> AbstractContextManager[None]:
+        """Returns a context in which columns that a model would take by their order are an error."""
+        return _columns_by_name()
+
     def forget(self, module: Any) -> None:
         """Drops what Keras keeps of models, which else grows from trial to trial."""
         module.backend.clear_session()
+
+
+@contextmanager
+def _columns_by_name() -> Iterator[None]:
+    """Raises where Keras warns that a model gets other names than it has: it then takes columns in alphabetical order."""
+    noted: list[ColumnsDoNotFit] = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", message=_OTHER_NAMES.pattern, category=UserWarning)
+        show = warnings.showwarning
+
+        def show_or_raise(message: Any, *more: Any, **named: Any) -> None:
+            misfit = _misfit(str(message))
+            if misfit is None:
+                show(message, *more, **named)
+            else:
+                noted.append(misfit)
+                raise misfit
+
+        warnings.showwarning = show_or_raise
+        try:
+            yield
+        except Exception as error:
+            if not noted:
+                raise
+            # Keras has made an error of its own of it by now
+            raise noted[0].with_traceback(error.__traceback__) from None
+
+
+def _misfit(message: str) -> ColumnsDoNotFit | None:
+    """Returns what a warning of Keras means, if it is about the names of inputs; otherwise None."""
+    match = _OTHER_NAMES.match(message)
+    if match is None:
+        return None
+    try:
+        expected, received = (ast.literal_eval(match[name]) for name in ("expected", "received"))
+    except (ValueError, SyntaxError):  # structures that are no dicts of names
+        return None
+    if not isinstance(expected, dict) or not isinstance(received, dict):
+        return None  # it is by name, or there are no names
+    return None if set(expected) == set(received) else ColumnsDoNotFit(tuple(received), tuple(expected))
 
 
 class _EpochEnds:

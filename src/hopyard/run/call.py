@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopyard.errors import BadArguments
-from hopyard.frameworks.registry import explained
+from hopyard.frameworks.registry import explained, watching
 from hopyard.protocol.payload import Call
 from hopyard.run.context import NodeContext
 
@@ -30,7 +30,7 @@ class NodeCall:
             return self._explained_call(context)
         from hopyard.feed.node.node_feed import NodeFeed  # a node that is not fed needs none of it
 
-        with NodeFeed(context.info) as feed:
+        with NodeFeed(context.info) as feed, watching():
             return self._explained_call(replace(context, node_feed=feed))
 
     def _explained_call(self, context: NodeContext | None) -> Any:
