@@ -125,7 +125,7 @@ class ColumnsDoNotFit(HopyardError, ValueError):
         wanted = ", ".join(map(repr, self.inputs))
         return (
             f"the feed gives the columns {', '.join(self.columns)}, and the model has the inputs {', '.join(self.inputs)}: Keras "
-            f"would take columns by their order. Give as_tf_dataset(..., columns=[{wanted}]), ."
+            f"would take columns by their order. Give as_tf_dataset(..., columns=[{wanted}])."
         )
 
 
