@@ -341,3 +341,33 @@ def test_a_shelf_is_not_used_again_when_a_node_wanted_no_more(make: Callable[...
     with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
         assert lent.shelf is not None
         assert lent.shelf.name != name
+
+
+def pouring_threads() -> list[str]:
+    """Returns the names of the threads of this process that send pieces."""
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread.name.startswith(("hopyard-wire-exchange train/", "hopyard-feed-"))
+    ]
+
+
+def test_a_partition_that_a_node_refuses_leaves_no_thread_behind(make: Callable[..., Nodes]) -> None:
+    nodes = make(1)
+    nodes.inboxes[0].stop()
+    report = feed(nodes.plan(), 5_000)
+    assert not report.is_whole
+    wait_until(lambda: not pouring_threads(), "no thread sends any more", SECONDS)
+
+
+def test_an_attempt_that_a_later_one_replaced_leaves_no_thread_behind(
+    make: Callable[..., Nodes], aside: Callable[..., Future[PartitionReport]]
+) -> None:
+    nodes = make(1, limit_bytes=8 * 5_000)
+    first = aside(nodes.plan(), 400_000, attempt=1)
+    wait_until(lambda: bool(nodes.inboxes[0].level.blocked), "the node is full", SECONDS)
+    second = aside(nodes.plan(), 400_000, attempt=2)
+    with pytest.raises(Superseded):
+        first.result(SECONDS)
+    nodes.draw_until(second)
+    wait_until(lambda: not pouring_threads(), "no thread sends any more", SECONDS)
