@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -78,8 +79,13 @@ class Cluster(Feedable):
     ) -> None:
         check_names(options, fn)
         call = bind(fn, args)
-        self._payload = dump(call, user=call.call)
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
+        if spec.feed:
+            from hopyard.feed.signed_rows import RowSigner  # a run that is not fed needs none of it
+
+            call = replace(call, signer=RowSigner.new())
+        self._signer = call.signer
+        self._payload = dump(call, user=call.call)
         super().__init__(View(spec.plan, progress=options.get("progress"), stream_logs=spec.stream_logs))
         self._options = run_options(**options)
         self._trial = trial
@@ -314,7 +320,8 @@ class Cluster(Feedable):
             self._conductor = conductor
             if self._spec.feed:
                 ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
-                self.prepare_feeding(self._feed_secret, ranks, FeedRecord(self._project, run))
+                assert self._signer is not None
+                self.prepare_feeding(self._feed_secret, self._signer, ranks, FeedRecord(self._project, run))
             self._resources = resources.pop_all()
 
     @property

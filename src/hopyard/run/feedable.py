@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hopyard.feed.driver.epochs import Keep
     from hopyard.feed.driver.feeding import FeedController
     from hopyard.feed.driver.record import FeedRecord
+    from hopyard.feed.signed_rows import RowSigner
     from hopyard.feed.task.partition_sender import PartitionReport
 
 LOG = logging.getLogger(__name__)
@@ -128,6 +129,7 @@ class Feedable(ABC):
     def prepare_feeding(
         self,
         secret: str,
+        signer: RowSigner,
         ranks: Sequence[int],
         record: FeedRecord,
     ) -> None:
@@ -137,6 +139,7 @@ class Feedable(ABC):
         self._feeding = FeedController(
             self,
             secret=secret,
+            signer=signer,
             ranks=ranks,
             keep=partial(self._keep, record),
             note_ends=record.note_ends,

@@ -19,6 +19,7 @@ from hopyard.feed.driver.streams.queries import StreamOrder
 from hopyard.feed.driver.targets import FedGroup, FedNodes
 from hopyard.feed.driver.train_feeds import NoteEnds, TrainFeeds
 from hopyard.feed.driver.validation import split
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.inference import InferencePlan
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class FeedController:
     Args:
         run: The run.
         secret: What the tokens of its nodes are made of.
+        signer: Signs rows that are pickled.
         ranks: The nodes that are fed.
         keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
         note_ends: Called with the feeds whose epochs are not all read, and how the nodes are doing.
@@ -89,13 +91,15 @@ class FeedController:
         run: Feedable,
         *,
         secret: str,
+        signer: RowSigner,
         ranks: Sequence[int],
         keep: Keep,
         note_ends: NoteEnds,
     ) -> None:
         self._run = run
+        self._signer = signer
         self._nodes = FedNodes(run, secret=secret, ranks=ranks)
-        self._feeder = EpochFeeder(run, self._nodes, keep)
+        self._feeder = EpochFeeder(run, self._nodes, keep, signer)
         self._feeds = 0
         self._streams = Streams(run, self)
         self._trained = TrainFeeds(
@@ -144,7 +148,8 @@ class FeedController:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(InferencePlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
+        plan = InferencePlan(nodes=team.nodes, seconds=feed_timeout, signer=self._signer)
+        results = source.ask(plan, schema, keep)
         self._asking.watch(source.context)
         return results
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.results import decode, to_schema
+from hopyard.feed.signed_rows import signed_pieces
 from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.feed.task.kept_columns import KeptColumns
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
@@ -99,9 +100,10 @@ class _Cut:
             None if plan.seed is None else Order(seed=plan.seed, epoch=plan.epoch, partition=self.partition)
         )
         cut = cut_rows if self.are_objects else cut_batches
-        return cut(
+        pieces = cut(
             self.rows, without=without, order=order, piece_bytes=plan.piece_bytes, nodes=len(plan.nodes)
         )
+        return signed_pieces(plan.signer, pieces)
 
 
 def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:

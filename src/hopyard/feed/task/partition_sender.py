@@ -19,6 +19,7 @@ from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.shared_memory.buffer import SharedBuffer
 from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.shared_memory.transfer import shelved
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.node_sender import WINDOW_PIECES, NodeSender
 
 RELUCTANCE_SECONDS = 0.05
@@ -35,6 +36,7 @@ class FeedPlan:
         feed: Number of the feed in its run.
         epoch: Number of the epoch.
         nodes: Whom to feed.
+        signer: Signs rows that are pickled.
         seed: Decides on the order of the rows within a piece; None: as they come.
         piece_bytes: Size of the pieces.
         even_bytes: How much of a partition is spread evenly, before nodes on the host of the task come first.
@@ -43,6 +45,7 @@ class FeedPlan:
     feed: int
     epoch: int
     nodes: tuple[FeedNode, ...]
+    signer: RowSigner
     seed: int | None = None
     piece_bytes: int = PIECE_BYTES
     even_bytes: int = EVEN_BYTES

@@ -22,6 +22,7 @@ from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import FeedNode
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
@@ -37,7 +38,7 @@ class Company2:
         self.inboxes = [Inbox(), Inbox()]
         self.rounds = [Round(), Round()]
         services = [
-            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_)
+            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_, RowSigner.new())
             for inbox, round_ in zip(self.inboxes, self.rounds, strict=True)
         ]
         servers = [

@@ -25,6 +25,7 @@ from hopyard.feed.pieces import Piece, cut_batches
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.shared_memory.pool import BufferPool
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.node_sender import WINDOW_PIECES
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
 from hopyard.testing.watching import wait_until
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.unit
 
 ROWS_OF_A_PIECE = 500
 SECONDS = 20
+SIGNER = RowSigner.new()
 
 
 def service(inbox: Inbox) -> FeedService:
@@ -42,6 +44,7 @@ def service(inbox: Inbox) -> FeedService:
         StoredRows(Path(tempfile.gettempdir())),
         EpochCache(inbox, Path(tempfile.gettempdir())),
         Round(),
+        SIGNER,
     )
 
 
@@ -63,7 +66,9 @@ class Nodes:
             for rank, server in enumerate(self.servers)
         ]
         size = 8 * ROWS_OF_A_PIECE
-        return FeedPlan(feed=0, epoch=0, nodes=tuple(nodes), piece_bytes=size, even_bytes=even_bytes)
+        return FeedPlan(
+            feed=0, epoch=0, nodes=tuple(nodes), signer=SIGNER, piece_bytes=size, even_bytes=even_bytes
+        )
 
     def draw_until(self, fed: Future[PartitionReport]) -> list[int]:
         """Returns what can be drawn from all nodes until a feeder is done."""
@@ -303,7 +308,7 @@ def test_a_connection_that_breaks_fails_the_attempt_and_the_next_one_is_exact(
         relay = Relay(nodes.servers[0].endpoint.port, resources)
         (node,) = nodes.plan().nodes
         there = dataclasses.replace(node.endpoint, port=relay.port)
-        plan = FeedPlan(feed=0, epoch=0, nodes=(dataclasses.replace(node, endpoint=there),))
+        plan = FeedPlan(feed=0, epoch=0, nodes=(dataclasses.replace(node, endpoint=there),), signer=SIGNER)
         first = aside(plan, 50_000, host="far", attempt=1)
         wait_until(lambda: nodes.inboxes[0].level.blocked == 1, "the node is full", SECONDS)
         relay.cut()
