@@ -127,14 +127,11 @@ class NodeFeed:
         return LockstepMember(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        failure = None if error is not None else self._what_is_missing()
-        if failure is None:
-            if error is None:
-                self._tell_if_alone()
+        if error is not None:
             self._resources.__exit__(kind, error, traceback)
             return
-        self._resources.__exit__(type(failure), failure, None)
-        raise failure
+        with self._resources:
+            self._finish()
 
     def _what_is_missing(self) -> HopyardError | None:
         """Returns what is wrong with a function that returns now."""
@@ -146,6 +143,19 @@ class NodeFeed:
             return FeedNotRead(0, ALL)
         unread = self.inbox.unread(0 if reader is None else reader.rows_ahead)
         return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
+
+    def _finish(self) -> None:
+        """Tells those who have to know that the function has returned.
+
+        Raises:
+            ResultsMissing, FeedNotRead: It should not have.
+        """
+        failure = self._what_is_missing()
+        if failure is not None:
+            raise failure
+        self._tell_if_alone()
+        if self._reader is not None:
+            self._reader[1].finish()  # of a node that fails, the others hear from the driver, which ends them
 
     def _tell_if_alone(self) -> None:
         """Says in the log, and tells the driver, if this node of several has learnt without the others."""
