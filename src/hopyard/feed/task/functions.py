@@ -15,7 +15,7 @@ from hopyard.feed.results import decode, to_schema
 from hopyard.feed.signed_rows import signed_pieces
 from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.feed.task.kept_columns import KeptColumns
-from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
+from hopyard.feed.task.partition_sender import BY_RANK, FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.task.worker_process import prepare_process, process_shelves
 from hopyard.spark.raw_arrays import FrameForm
 
@@ -81,8 +81,8 @@ class InferRows:
 def parse_report(text: str) -> PartitionReport:
     """Returns a report that a task made."""
     fields = json.loads(text)
-    sent = {int(rank): rows for rank, rows in fields.pop("sent").items()}
-    return PartitionReport(sent=sent, **fields)
+    by_rank = {name: {int(rank): rows for rank, rows in fields.pop(name).items()} for name in BY_RANK}
+    return PartitionReport(**by_rank, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:
     partition, attempt = _task()
     cut = _Cut(plan, partition, rows, are_objects)
     report = feed_partition(plan, partition, attempt, cut, shelves=process_shelves())
-    return json.dumps(report.to_json())
+    return report.to_text()
 
 
 def _task() -> tuple[int, int]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import PeerGone, Superseded
+from hopyard.feed.account import EpochAccount
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import Round
@@ -252,6 +253,8 @@ def test_a_second_attempt_brings_only_what_is_missing(make: Callable[..., Nodes]
     assert report.rows == 5_000
     assert report.skipped + sum(report.sent.values()) == 5_000
     assert report.skipped > 0
+    received = {rank: inbox.level.received for rank, inbox in enumerate(nodes.inboxes)}
+    assert EpochAccount.of(0, [report], 1.0).by_node == received
     assert nodes.rows() == list(range(5_000))
 
 
