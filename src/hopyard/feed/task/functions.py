@@ -81,8 +81,9 @@ class InferRows:
 def parse_report(text: str) -> PartitionReport:
     """Returns a report that a task made."""
     fields = json.loads(text)
-    by_rank = {name: {int(rank): rows for rank, rows in fields.pop(name).items()} for name in BY_RANK}
-    return PartitionReport(**by_rank, **fields)
+    for name in BY_RANK:
+        fields[name] = {int(rank): rows for rank, rows in fields[name].items()}
+    return PartitionReport(**fields)
 
 
 @dataclass(frozen=True, slots=True)
