@@ -98,6 +98,7 @@ def check_all_came_once(cluster: Cluster, account: EpochAccount) -> None:
     seen = sorted(row for node, _ in values for row in node)
     assert seen == [(partition, number) for partition in range(PARTITIONS) for number in range(ROWS)]
     assert (account.rows, account.partitions) == (PARTITIONS * ROWS, PARTITIONS)
+    assert account.by_node == {rank: len(node) for rank, (node, _) in enumerate(values) if node}
 
 
 def test_a_node_that_is_killed_while_it_is_fed_is_told_with_its_cause(

@@ -12,6 +12,7 @@ import pytest
 
 from hopyard import Cluster, NodeContext, Project
 from hopyard.errors import BadArguments, FeedJobFailed, FeedStalled, NodeFailed, NotFed
+from hopyard.protocol.node_status import Phase
 from hopyard.testing.watching import WORD, say_the_word, wait_until
 from hopyard.tracking import RunReader, RunState, run_paths
 
@@ -148,6 +149,26 @@ def test_an_epoch_without_a_whole_batch_for_each_node_is_an_error(spark: SparkSe
         Cluster(batches_of_epochs, nodes=2, feed=True) as cluster,
     ):
         cluster.train(spark.range(0, 20, 1, 1), epochs=2)
+
+
+def reads_five_rows_or_all(ctx: NodeContext, uneven: str) -> int:
+    """Returns how many batches of one row came; the second node returns after its five, and does not ask for more."""
+    feed, batches = ctx.feed(uneven=uneven), 0
+    while (ctx.rank == 0 or batches < 5) and len(feed.next_batch(1)):
+        batches += 1
+    return batches
+
+
+@pytest.mark.parametrize("uneven", ["drop", "pad"])
+def test_a_node_that_returns_before_the_others_does_not_leave_them_waiting(
+    uneven: str, spark: SparkSession
+) -> None:
+    numbers = spark.sparkContext.parallelize
+    rows = numbers(range(10), 1).union(numbers(range(5), 1))  # a partition for each node
+    with Cluster(reads_five_rows_or_all, {"uneven": uneven}, nodes=2, feed=True) as cluster:
+        cluster.train(rows)
+        wait_until(lambda: cluster.nodes()[1].phase is Phase.FINISHED, "the second node has returned", 60)
+        assert cluster.wait(30).values == (5, 5)
 
 
 def test_objects_of_an_rdd_reach_the_nodes_once(spark: SparkSession) -> None:

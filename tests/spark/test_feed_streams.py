@@ -164,7 +164,7 @@ def test_a_stream_feeds_the_nodes_and_the_next_run_goes_on_where_it_was_stopped(
 ) -> None:
     folder.add(range(5))
     with Cluster(collect_ids, nodes=1, feed=True) as cluster:
-        feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
         for last in (10, 15, 20):
             folder.add(range(last - 5, last))
             wait_for_batches(feed, last)
@@ -177,7 +177,7 @@ def test_a_stream_feeds_the_nodes_and_the_next_run_goes_on_where_it_was_stopped(
     assert folder.is_done(19)
 
     with Cluster(collect_ids, nodes=1, feed=True) as resumed:
-        feed = resumed.train(folder.stream(), checkpoint=folder.checkpoint)
+        feed = resumed.train_stream(folder.stream(), checkpoint=folder.checkpoint)
         wait_for_batches(feed, 5)
         assert fed_ids(resumed) == list(range(20 * ROWS, 25 * ROWS))
     assert not feed.is_active
@@ -188,17 +188,19 @@ def test_a_stream_feeds_the_nodes_and_the_next_run_goes_on_where_it_was_stopped(
 def test_a_micro_batch_that_is_not_on_record_comes_again_in_the_next_run_only(folder: Folder) -> None:
     folder.add(range(2))
     with Cluster(collect_ids, nodes=1, feed=True) as cluster:
-        feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
         wait_for_batches(feed, 2)
         feed.stop()
         folder.undo(1)
         folder.add([2])
-        feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
         wait_for_batches(feed, 1)
         assert fed_ids(cluster) == list(range(3 * ROWS))
     folder.undo(2)
     with Cluster(collect_ids, nodes=1, feed=True) as resumed:
-        feed = resumed.train(folder.stream(), checkpoint=folder.checkpoint, trigger={"availableNow": True})
+        feed = resumed.train_stream(
+            folder.stream(), checkpoint=folder.checkpoint, trigger={"availableNow": True}
+        )
         feed.wait(SECONDS)
         assert fed_ids(resumed) == list(range(2 * ROWS, 3 * ROWS))
 
@@ -206,7 +208,7 @@ def test_a_micro_batch_that_is_not_on_record_comes_again_in_the_next_run_only(fo
 def test_a_node_that_fails_breaks_off_the_micro_batch_under_way(folder: Folder, spark: SparkSession) -> None:
     folder.add(range(2))
     cluster = Cluster(fail_at_row_25, feed=True).start()
-    feed = cluster.train(folder.endless_stream(), checkpoint=folder.checkpoint)
+    feed = cluster.train_stream(folder.endless_stream(), checkpoint=folder.checkpoint)
     with pytest.raises(NodeFailed, match="row 25 cannot be learnt"):
         feed.wait(SECONDS)
     with pytest.raises(NodeFailed, match="row 25 cannot be learnt"):
@@ -219,7 +221,7 @@ def test_a_node_that_fails_breaks_off_the_micro_batch_under_way(folder: Folder, 
 def test_a_node_that_fails_while_no_rows_come_ends_the_stream(folder: Folder) -> None:
     folder.add([0])
     cluster = Cluster(fail_when_told, feed=True).start()
-    feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+    feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
     wait_for_batches(feed, 1)
     say_the_word(Project.open())
     wait_until(lambda: not feed.is_active, "the stream has ended", SOON_SECONDS)
@@ -232,7 +234,7 @@ def test_nodes_that_want_no_more_break_off_the_micro_batch_under_way(
 ) -> None:
     folder.add(range(2))
     with Cluster(take_25, nodes=2, feed=True) as cluster:
-        feed = cluster.train(folder.endless_stream(), checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(folder.endless_stream(), checkpoint=folder.checkpoint)
         feed.wait(SECONDS)
         assert spark.streams.active == []
         assert cluster.shutdown().values == (25, 25)
@@ -243,7 +245,7 @@ def test_nodes_that_want_no_more_break_off_the_micro_batch_under_way(
 def test_nodes_that_want_no_more_while_no_rows_come_end_the_stream(folder: Folder) -> None:
     folder.add([0])
     with Cluster(take_10_and_wait, feed=True) as cluster:
-        feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
         wait_for_batches(feed, 1)
         say_the_word(Project.open())
         feed.wait(SOON_SECONDS)
@@ -256,7 +258,7 @@ def test_a_stop_that_takes_too_long_says_so_and_the_micro_batch_is_fed_all_the_s
     project = Project.open()
     with Cluster(collect_ids, feed=True) as cluster:
         frame = folder.stream().mapInArrow(HeldRows(project), "id long")
-        feed = cluster.train(frame, checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(frame, checkpoint=folder.checkpoint)
         wait_until(lambda: project.exists(UNDER_WAY), "the first micro-batch is under way", SECONDS)
         folder.add([1])
         with pytest.raises(StillStreaming, match=r"after 0\.2 s, 0 batches so far"):
@@ -282,14 +284,14 @@ def test_rows_that_cannot_be_computed_end_the_run_with_their_cause(folder: Folde
 
 def leave_when_the_stream_has_ended(cluster: Cluster, frame: DataFrame, folder: Folder) -> None:
     with cluster:
-        feed = cluster.train(frame, checkpoint=folder.checkpoint)
+        feed = cluster.train_stream(frame, checkpoint=folder.checkpoint)
         wait_until(lambda: not feed.is_active, "the stream has ended", SECONDS)
 
 
 def test_a_stream_that_cannot_be_read_ends_the_run_with_its_cause(folder: Folder) -> None:
     folder.add([0])
     cluster = Cluster(collect_ids, feed=True).start()
-    feed = cluster.train(folder.stream(), checkpoint=folder.checkpoint)
+    feed = cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint)
     wait_for_batches(feed, 1)
     folder.lose_offsets()
     folder.add([1])
@@ -309,7 +311,7 @@ def test_a_driver_that_fails_leaves_no_stream_behind(folder: Folder, spark: Spar
 
 def fail_beside(cluster: Cluster, folder: Folder) -> None:
     with cluster:
-        wait_for_batches(cluster.train(folder.stream(), checkpoint=folder.checkpoint), 1)
+        wait_for_batches(cluster.train_stream(folder.stream(), checkpoint=folder.checkpoint), 1)
         1 / 0  # noqa: B018
 
 
@@ -317,6 +319,8 @@ def test_streams_that_make_no_sense_are_refused(folder: Folder, spark: SparkSess
     with Cluster(collect_ids, feed=True) as cluster:
         with pytest.raises(BadArguments, match="a streaming DataFrame needs checkpoint="):
             cluster.train(folder.stream())
+        with pytest.raises(BadArguments, match=r"train_stream\(\): .*give it to train\(\)"):
+            cluster.train_stream(spark.range(3), checkpoint=folder.checkpoint)
         with pytest.raises(BadArguments, match="a stream is fed once"):
             cluster.train(folder.stream(), epochs=2, checkpoint=folder.checkpoint)
         with pytest.raises(BadArguments, match="for streaming DataFrames only"):

@@ -14,6 +14,13 @@ class NotFed(HopyardError, RuntimeError):
     text = "{wanted} is not possible: {reason}."
 
 
+class RowsRefused(HopyardError, ValueError):
+    """Rows came that a node, or a task that gets results, does not take; they were not looked into."""
+
+    reason: str
+    text = "rows were refused: {reason}."
+
+
 class FeedJobFailed(HopyardError, RuntimeError):
     """The Spark job that computes the rows failed."""
 

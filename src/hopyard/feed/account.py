@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,7 +18,7 @@ class EpochAccount:
     Attributes:
         epoch: Its number, from 0 on.
         rows: Rows that the nodes have taken.
-        by_node: The same by rank.
+        by_node: The same by rank, whichever attempt of a task brought them.
         partitions: How many partitions there were.
         skipped: Rows that Spark computed twice, since a task was repeated, and that were not fed again.
         dropped: Rows that were sent to nodes which had ended or wanted no more.
@@ -44,17 +45,15 @@ class EpochAccount:
     @classmethod
     def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
         """Returns the sum of what the tasks report."""
-        by_node: dict[int, int] = {}
+        by_node: Counter[int] = Counter()
         for report in reports:
-            for rank, rows in report.sent.items():
-                by_node[rank] = by_node.get(rank, 0) + rows
-        skipped = sum(report.skipped for report in reports)
+            by_node.update(report.by_node)
         return cls(
             epoch=epoch,
-            rows=sum(by_node.values()) + skipped,
+            rows=by_node.total(),
             by_node=dict(sorted(by_node.items())),
             partitions=len(reports),
-            skipped=skipped,
+            skipped=sum(report.skipped for report in reports),
             dropped=sum(report.dropped for report in reports),
             is_whole=all(report.is_whole for report in reports),
             seconds=round(seconds, 3),
@@ -98,7 +97,7 @@ def check(epoch: int, reports: Sequence[PartitionReport], counts: Sequence[Mappi
     for count in counts:
         for partition, rows in count.items():
             received[partition] = received.get(partition, 0) + rows
-    sent = {report.partition: sum(report.sent.values()) + report.skipped for report in reports}
+    sent = {report.partition: report.rows - report.dropped for report in reports}
     wrong = [
         f"partition {partition}: {sent.get(partition, 0)} sent, {received.get(partition, 0)} received"
         for partition in sorted(sent.keys() | received.keys())

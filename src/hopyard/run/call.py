@@ -6,31 +6,42 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments
 from hopyard.frameworks.registry import explained, watching
 from hopyard.protocol.payload import Call
 from hopyard.run.context import NodeContext
 
+if TYPE_CHECKING:
+    from hopyard.feed.signed_rows import RowSigner
+
 CONTEXT = "ctx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCall:
-    """What a node runs: the user's call, plus the node's context if the function asks for it."""
+    """What a node runs: the user's call, plus the node's context if the function asks for it.
+
+    Attributes:
+        call: The user's.
+        wants_context: Whether the function has a parameter for it.
+        signer: Of a run that is fed: opens rows that are pickled. It comes with the pickled call, and so is neither in
+            the environment of the node nor in that of what the function starts.
+    """
 
     call: Call
     wants_context: bool
+    signer: RowSigner | None = None
 
     def __call__(self) -> Any:
         """Calls the user's function on a node."""
         context = NodeContext.current() if self.wants_context else None
-        if context is None or not context.info.feed_token:
+        if context is None or not context.info.feed_token or self.signer is None:
             return self._explained_call(context)
         from hopyard.feed.node.node_feed import NodeFeed  # a node that is not fed needs none of it
 
-        with NodeFeed(context.info) as feed, watching():
+        with NodeFeed(context.info, self.signer) as feed, watching():
             return self._explained_call(replace(context, node_feed=feed))
 
     def _explained_call(self, context: NodeContext | None) -> Any:

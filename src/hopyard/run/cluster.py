@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from hopyard.backends.base import Backend
 from hopyard.errors import (
     AlreadyStarted,
     BadArguments,
     HopyardError,
+    NotFed,
     NotStarted,
-    RunStopped,
     StillRunning,
-    StopTimeout,
 )
-from hopyard.feed.driver.group_status import GroupStatus
-from hopyard.feed.driver.record import FeedRecord
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
 from hopyard.run.announcement import Announcement
@@ -30,28 +25,38 @@ from hopyard.run.application import application_id
 from hopyard.run.backend_choice import resolve
 from hopyard.run.call import bind
 from hopyard.run.controller import RunController, RunPlan
-from hopyard.run.feedable import Feedable
 from hopyard.run.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.run.recorded_parameters import recorded_parameters
 from hopyard.run.result import RunResult
+from hopyard.run.run_thread import STOP_SECONDS, RunThread
 from hopyard.run.signature import ShowsOptions
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunId, RunState, RunWriter, run_paths
+from hopyard.view.feed_meter import FeedMeter
 from hopyard.view.view import View
 from hopyard.worker.periodic import Periodic, PeriodicThread
 
-LOG = logging.getLogger(__name__)
-POLL_SECONDS = 0.5
+if TYPE_CHECKING:
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+    from pyspark.streaming import DStream
+
+    from hopyard.feed.account import EpochAccount
+    from hopyard.feed.driver.feeding import FeedController, FeedOrder
+    from hopyard.feed.driver.streams.feed import StreamFeed
+    from hopyard.feed.signed_rows import RowSigner
+
+FEED_SECONDS = 600.0
 READY_SECONDS = 0.05
-STOP_SECONDS = 600.0
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
 INTERRUPTED = "it was interrupted"
 
 
 @ShowsOptions(RunOptions, run_options)
-class Cluster(Feedable):
+class Cluster:
     """The nodes of a run, from their start to their end.
 
     Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way. It raises what
@@ -87,9 +92,15 @@ class Cluster(Feedable):
     ) -> None:
         check_names(options, fn)
         call = bind(fn, args)
-        self._payload = dump(call, user=call.call)
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
-        super().__init__(View(spec.plan, progress=options.get("progress"), stream_logs=spec.stream_logs))
+        if spec.feed:
+            from hopyard.feed.signed_rows import RowSigner  # a run that is not fed needs none of it
+
+            call = replace(call, signer=RowSigner.new())
+        self._signer = call.signer
+        self._payload = dump(call, user=call.call)
+        progress, self._meter = options.get("progress"), FeedMeter() if spec.feed else None
+        self._view = View(spec.plan, progress=progress, stream_logs=spec.stream_logs, meter=self._meter)
         self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:
@@ -99,16 +110,11 @@ class Cluster(Feedable):
         self._name = options.get("name") or call.call.name
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
-        self._conductor: RunController | None = None
-        self._thread = threading.Thread(target=self._conduct, name="hopyard-run", daemon=True)
-        # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
-        self._is_over = threading.Event()
+        self._thread: RunThread | None = None
         self._is_told = False
-        self._resources = ExitStack()
+        self._feed: FeedController | None = None
         self._feed_secret = secrets.token_urlsafe() if self._spec.feed else ""
-        self._values: tuple[Any, ...] = ()
-        self._error: BaseException | None = None
-        self._failure: BaseException | None = None
+        self._start_error: BaseException | None = None
 
     def start(self) -> Self:
         """Begins the run and returns while its nodes are starting.
@@ -141,10 +147,8 @@ class Cluster(Feedable):
         try:
             self._begin(where, run)
         except BaseException as error:
-            self._error = error  # for whoever waits all the same
-            self._is_over.set()
+            self._start_error = error  # for whoever waits all the same
             raise
-        self._thread.start()
         return self
 
     @property
@@ -166,21 +170,23 @@ class Cluster(Feedable):
     @property
     def attempt(self) -> int:
         """How often the nodes were started again, with ``max_restarts``."""
-        return self._conductor.attempt if self._conductor is not None else 0
+        return self._thread.controller.attempt if self._thread is not None else 0
+
+    @property
+    def feed(self) -> FeedController:
+        """What feeds the nodes, for `train`, `train_stream` and `inference`; `NotFed` without ``feed=True``."""
+        return self._fed("feed")
 
     def has_ended(self, within_seconds: float = 0.0) -> bool:
         """Tells whether the run has ended, well or not; `wait` then returns or raises at once."""
-        return self._is_over.wait(within_seconds)
+        if self._thread is None:
+            return self._start_error is not None
+        return self._thread.has_ended(within_seconds)
 
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
         assert self._started
-        return self._conductor.status() if self._conductor is not None else ()
-
-    def standing(self) -> GroupStatus:
-        """Returns the same, and which attempt these nodes belong to."""
-        assert self._started
-        return self._conductor.standing() if self._conductor is not None else GroupStatus()
+        return self._thread.controller.status() if self._thread is not None else ()
 
     def ready(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
@@ -190,12 +196,12 @@ class Cluster(Feedable):
             HopyardError: Whatever else ended the run meanwhile, as in `wait`.
         """
         try:
-            while any(node.phase in EARLY for node in self.nodes()) and not self._is_over.wait(READY_SECONDS):
+            while any(node.phase in EARLY for node in self.nodes()) and not self.has_ended(READY_SECONDS):
                 continue
         except BaseException:
             self.stop(INTERRUPTED)
             raise
-        if self._is_over.is_set():
+        if self.has_ended():
             self.wait()
         return self.nodes()
 
@@ -214,30 +220,161 @@ class Cluster(Feedable):
         run = self._started
         with self._view.showing(self):
             try:
-                began = time.monotonic()
-                attempt = self.attempt
-                self.end_feeding(timeout)
-                self._join(timeout, began, attempt)
+                if self._thread is not None:
+                    self._thread.join(timeout, end_feed=self._end_feed)
             except StillRunning:
                 raise
             except BaseException as error:
-                self.end_with(error)
+                self._end_with(error)
                 if isinstance(error, KeyboardInterrupt):
                     error.add_note(
                         f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
                     )
                 raise
         was_told, self._is_told = self._is_told, True
-        self.settle_feeding()
-        if isinstance(self._error, HopyardError):
-            raise self._error.with_traceback(
-                None
-            )  # it tells its story; how our thread came to raise it is noise
-        if self._error is not None:
-            raise self._error
-        if not was_told:
-            self.tell_if_alone()
-        return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=self._values, logdir=self.logdir)
+        self._settle_feed()
+        if (failure := self._failure()) is not None:
+            raise failure
+        assert self._thread is not None
+        if self._feed is not None and not was_told:
+            self._feed.warn_if_alone()
+        return RunResult(
+            run_id=str(run.id), state=RunState.FINISHED, values=self._thread.values, logdir=self.logdir
+        )
+
+    @overload
+    def train(
+        self,
+        data: DataFrame | RDD[Any],
+        epochs: int = 1,
+        *,
+        validation: object = ...,
+        shuffle_seed: int | None = ...,
+        feed_timeout: float = ...,
+    ) -> tuple[EpochAccount, ...]: ...
+
+    @overload
+    def train(
+        self,
+        data: DataFrame,
+        *,
+        checkpoint: str,
+        trigger: Mapping[str, Any] | None = ...,
+        feed_timeout: float = ...,
+    ) -> StreamFeed: ...
+
+    @overload
+    def train(self, data: DStream[Any], *, feed_timeout: float = ...) -> StreamFeed: ...
+
+    def train(
+        self,
+        data: object,
+        epochs: int = 1,
+        *,
+        validation: object = None,
+        shuffle_seed: int | None = None,
+        feed_timeout: float = FEED_SECONDS,
+        checkpoint: str | None = None,
+        trigger: Mapping[str, Any] | None = None,
+    ) -> tuple[EpochAccount, ...] | StreamFeed:
+        """Feeds data to the nodes that train, and returns once they have taken all of it; Ctrl-C ends the run.
+
+        The nodes read it from ``ctx.feed()``. It may be called several times; the feed ends with `shutdown` or `wait`.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects; a stream is handed to `train_stream`.
+            epochs: How often all rows are fed. Later epochs are read again from the disks of the nodes' hosts, if
+                the rows fit there.
+            validation: What to validate with, read from ``ctx.feed("validation")``, where every node has all of it: another
+                DataFrame or RDD; the part of the rows to take for it, such as 0.1; or the name of a column of booleans.
+                Nulls in it count as False, and neither side gets the column.
+            shuffle_seed: Decides on another order of the rows in each epoch; by default they come as they are.
+            feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
+            checkpoint: As for `train_stream`.
+            trigger: As for `train_stream`.
+
+        Returns:
+            What became of the rows: an `EpochAccount` for each epoch. For a stream, what `train_stream` returns.
+
+        Raises:
+            NotFed: The run was not started with ``feed=True``.
+            FeedStalled, FeedJobFailed, FeedMiscounted, BadArguments: See `hopyard.errors`.
+            NodeFailed: A node failed, and the other errors of `wait`.
+        """
+        from hopyard.feed.driver.feeding import FeedOrder, is_stream  # a run that is not fed needs none of it
+        from hopyard.feed.driver.streams.queries import StreamOrder
+
+        stream = StreamOrder(checkpoint=checkpoint, trigger=trigger)
+        order = FeedOrder(
+            epochs=epochs, seed=shuffle_seed, timeout=feed_timeout, stream=stream, validation=validation
+        )
+        feed = self._fed("train()")
+        if is_stream(data):
+            return self._train_stream(data, order)
+        with self._view.feeding(self, epochs):
+            return feed.train(data, order)
+
+    def train_stream(
+        self,
+        stream: DataFrame | DStream[Any],
+        *,
+        checkpoint: str | None = None,
+        trigger: Mapping[str, Any] | None = None,
+        feed_timeout: float = FEED_SECONDS,
+    ) -> StreamFeed:
+        """Begins to feed a stream to the nodes that train, and returns while it goes on.
+
+        It goes on until it is stopped, `shutdown` or `wait` stop it, or all nodes have had enough. Its rows are
+        delivered at least once, see `StreamFeed`.
+
+        Args:
+            stream: A streaming DataFrame; or a DStream, whose context is the caller's to start and to stop.
+            checkpoint: For a streaming DataFrame: the folder where Spark keeps how far it was read. A run with the same
+                one goes on from there.
+            trigger: For a streaming DataFrame: when Spark takes the next rows, such as ``{"processingTime": "5 seconds"}``
+                or ``{"availableNow": True}``; by default as soon as there are some.
+            feed_timeout: Seconds in which no node consumes a row although rows wait, after which the run is ended.
+
+        Raises:
+            NotFed: The run was not started with ``feed=True``.
+            BadArguments: It is no stream, or has no checkpoint and needs one, or Spark cannot read it so.
+        """
+        from hopyard.feed.driver.feeding import FeedOrder  # a run that is not fed needs none of it
+        from hopyard.feed.driver.streams.queries import StreamOrder
+
+        order = FeedOrder(timeout=feed_timeout, stream=StreamOrder(checkpoint=checkpoint, trigger=trigger))
+        return self._train_stream(stream, order)
+
+    def inference(
+        self,
+        data: object,
+        schema: str | StructType | None = None,
+        *,
+        keep: str | Sequence[str] = (),
+        feed_timeout: float = FEED_SECONDS,
+    ) -> Any:
+        """Returns what the nodes find for each row, computed when it is used, in order within each partition.
+
+        The nodes read the rows from ``ctx.feed()`` and return results with its ``batch_results``.
+
+        Args:
+            data: A DataFrame, or an RDD of any objects.
+            schema: The columns of the results, for a DataFrame: such as ``"prediction float"``.
+            keep: Columns of a DataFrame to stand before those of the results, each value in the row that it belongs to,
+                such as ``["id"]``; ``df.columns`` for all. The function sees all columns anyway.
+            feed_timeout: Seconds without any result for a partition, after which its task fails.
+
+        Returns:
+            A DataFrame or an RDD, as the data is; use it before the cluster is shut down.
+
+        Raises:
+            NotFed, BadArguments: The run cannot be fed, or the data; see `hopyard.errors`.
+        """
+        feed = self._fed("inference()")
+        with self._view.showing(self):
+            results = feed.inference(data, schema, keep=keep, feed_timeout=feed_timeout)
+            self._view.accompany(self)
+        return results
 
     def shutdown(self, timeout: float | None = None, *, grace_seconds: float | None = None) -> RunResult:
         """Ends the cluster in peace: waits for those that train, ends the others; as `wait`.
@@ -246,8 +383,8 @@ class Cluster(Feedable):
             timeout: As in `wait`.
             grace_seconds: How long the evaluator then has to end by itself, if not what was said at the start.
         """
-        if grace_seconds is not None and self._conductor is not None:
-            self._conductor.grant(grace_seconds)
+        if grace_seconds is not None and self._thread is not None:
+            self._thread.controller.grant(grace_seconds)
         return self.wait(timeout)
 
     def stop(self, reason: str = "the driver said so", *, timeout: float = STOP_SECONDS) -> None:
@@ -260,35 +397,10 @@ class Cluster(Feedable):
         Raises:
             StopTimeout: It took longer.
         """
-        if self._conductor is None:
-            return
-        self._conductor.stop(reason)
-        self._await_end(reason, timeout)
-        self._is_told = True
-        self.settle_feeding()
-
-    def fail(self, error: BaseException) -> None:
-        """Ends the run now, as FAILED, because of an error, which `wait` raises; nothing happens if it has ended."""
-        if self._conductor is None or self._is_over.is_set():
-            return
-        self._failure = error
-        reason = str(error) or repr(error)
-        self._conductor.stop(reason)
-        self._await_end(reason, STOP_SECONDS)
-
-    def end_with(self, error: BaseException) -> None:
-        """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
-        if isinstance(error, Exception):
-            self.fail(error)
+        if self._thread is not None:
+            self._thread.stop(reason, timeout)
             self._is_told = True
-            self.settle_feeding()
-        else:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            self.stop(INTERRUPTED if interrupted else f"the driver ended: {error!r}")
-
-    def failure(self) -> BaseException | None:
-        """Returns what the run ended of; None while it goes on, and if it ended well."""
-        return self._error if self._is_over.is_set() else None
+            self._settle_feed()
 
     def __enter__(self) -> Self:
         return self if self._run is not None else self.start()
@@ -299,7 +411,7 @@ class Cluster(Feedable):
         if error is None and not self._is_told:
             self.shutdown()
         elif error is not None:
-            self.end_with(error)
+            self._end_with(error)
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
@@ -321,19 +433,15 @@ class Cluster(Feedable):
                 companions=companions,
             )
             lines = self._view.lines if self._spec.stream_logs else None
-            conductor = RunController(
-                score,
-                run,
-                announce=Announcement(run),
-                on_lines=lines,
-                before_end=self.close_accounts,
+            controller = RunController(
+                score, run, announce=Announcement(run), on_lines=lines, before_end=self._close_accounts
             )
-            conductor.begin()
-            self._conductor = conductor
-            if self._spec.feed:
-                ranks = [node.rank for node in self._spec.plan.nodes if node.trains]
-                self.prepare_feeding(self._feed_secret, ranks, FeedRecord(self._project, run))
-            self._resources = resources.pop_all()
+            controller.begin()
+            thread = RunThread(controller, run)
+            if self._signer is not None:
+                self._feed = self._new_feed(run, thread, self._signer)
+            self._thread = thread
+            thread.start(resources.pop_all())
 
     @property
     def _started(self) -> RunWriter:
@@ -341,32 +449,58 @@ class Cluster(Feedable):
             raise NotStarted(self._name)
         return self._run
 
-    def _await_end(self, reason: str, seconds: float) -> None:
-        if not self._is_over.wait(seconds):
-            raise StopTimeout(self.run_id, seconds, reason)
+    def _end_with(self, error: BaseException) -> None:
+        """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
+        if isinstance(error, Exception):
+            if self._thread is not None:
+                self._thread.fail(error)
+            self._is_told = True
+            self._settle_feed()
+        else:
+            interrupted = isinstance(error, KeyboardInterrupt)
+            self.stop(INTERRUPTED if interrupted else f"the driver ended: {error!r}")
 
-    def _join(self, timeout: float | None, began: float, attempt: int) -> None:
-        deadline = float("inf") if timeout is None else began + timeout
-        while not self._is_over.wait(max(0.0, min(POLL_SECONDS, deadline - time.monotonic()))):
-            if time.monotonic() >= deadline:
-                assert timeout is not None
-                raise StillRunning(self.run_id, timeout)
-            if self.attempt != attempt:  # nodes that were started again have not been told of the end
-                attempt = self.attempt
-                self.end_feeding(None if timeout is None else deadline - time.monotonic())
+    def _failure(self) -> BaseException | None:
+        """Returns what ended a run that is over; without a traceback if it tells its story, and not that of our threads."""
+        failure = self._start_error if self._thread is None else self._thread.failure()
+        return failure.with_traceback(None) if isinstance(failure, HopyardError) else failure
 
-    def _conduct(self) -> None:
-        assert self._conductor is not None
-        try:
-            with self._resources:
-                try:
-                    self._values = self._conductor.run()
-                except RunStopped as stopped:
-                    if self._failure is not None:
-                        raise self._failure from None
-                    self._started.finish_after(stopped, RunState.KILLED, stopped.reason)
-                    raise
-        except BaseException as error:  # noqa: BLE001  handed to whoever waits
-            self._error = error
-        finally:
-            self._is_over.set()
+    def _train_stream(self, stream: object, order: FeedOrder) -> StreamFeed:
+        feed = self._fed("train_stream()")
+        with self._view.feeding(self, 1):
+            handle = feed.train_stream(stream, order)
+            self._view.accompany(self, lambda: handle.is_active)
+        return handle
+
+    def _new_feed(self, run: RunWriter, thread: RunThread, signer: RowSigner) -> FeedController:
+        assert self._meter is not None
+        from hopyard.feed.driver.feeding import FeedController  # a run that is not fed needs none of it
+        from hopyard.feed.driver.record import FeedRecord
+
+        return FeedController(
+            thread,
+            end_with=self._end_with,
+            secret=self._feed_secret,
+            signer=signer,
+            ranks=[node.rank for node in self._spec.plan.nodes if node.trains],
+            record=FeedRecord(self._project, run),
+            meter=self._meter,
+        )
+
+    def _fed(self, wanted: str) -> FeedController:
+        assert self._started  # or it is an error
+        if self._feed is None:
+            raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
+        return self._feed
+
+    def _end_feed(self, timeout: float | None) -> None:
+        if self._feed is not None:
+            self._feed.end(timeout)
+
+    def _close_accounts(self) -> None:
+        if self._feed is not None:
+            self._feed.close_accounts()
+
+    def _settle_feed(self) -> None:
+        if self._feed is not None:
+            self._feed.settle()

@@ -32,10 +32,8 @@ class View:
         plan: The run's nodes.
         progress: Whether the nodes are shown while somebody waits; None for terminals and notebooks only.
         stream_logs: Whether the nodes' output is shown.
+        meter: Counts what the nodes are fed; None if they are not.
         clock: The time in seconds.
-
-    Attributes:
-        feed: Counts what the nodes are fed.
     """
 
     def __init__(
@@ -44,11 +42,12 @@ class View:
         *,
         progress: bool | None,
         stream_logs: bool,
+        meter: FeedMeter | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._prefixes = tuple(f"[{node.role.value} {node.rank}] " for node in plan.nodes)
         self._progress = progress
-        self._stream_logs = stream_logs
+        self._meter = meter
         self._clock = clock
         self._began = clock()
         self._gate = threading.Lock()  # held by whoever opens or closes the screen
@@ -56,13 +55,12 @@ class View:
         self._companion: BackgroundView | None = None
         self._waiting = 0
         self._is_accompanied = False
-        self._output = OutputQueue(self._write, self._presenter.warn)
+        self._output = OutputQueue(self._write, self._presenter.warn) if stream_logs else None
         self._is_over = False
-        self.feed = FeedMeter()
 
     def lines(self, rank: int, lines: tuple[str, ...]) -> None:
         """Shows output of a node, each line after the node's name; returns at once, from any thread."""
-        if self._stream_logs:
+        if self._output is not None:
             self._output.add(rank, lines)
 
     @contextmanager
@@ -84,12 +82,13 @@ class View:
     @contextmanager
     def feeding(self, run: Watched, epochs: int) -> Iterator[None]:
         """Shows the nodes while they are fed some data, so often; as `showing`."""
-        self.feed.begin(epochs)
+        assert self._meter is not None
+        self._meter.begin(epochs)
         try:
             with self.showing(run):
                 yield
         finally:
-            self.feed.end()
+            self._meter.end()
 
     def accompany(self, run: Watched, reason: Callable[[], bool] | None = None) -> None:
         """Shows the nodes also while nobody waits, whenever there is a reason; returns at once.
@@ -142,12 +141,12 @@ class View:
     def _look(self, run: Watched, *, is_over: bool) -> Snapshot:
         now = self._clock()
         nodes = run.nodes()
-        feed = self.feed.look(nodes, now)
+        feed = None if self._meter is None else self._meter.look(nodes, now)
         seconds = now - self._began
         return Snapshot.of(run.run_id, seconds=seconds, nodes=nodes, is_over=is_over, feed=feed)
 
     def _flush(self) -> None:
-        if not self._output.flush(FLUSH_SECONDS):
+        if self._output is not None and not self._output.flush(FLUSH_SECONDS):
             LOG.warning("output of nodes could not be written for %.0f s; it is in the log", FLUSH_SECONDS)
 
     def _write(self, batch: Batch) -> None:

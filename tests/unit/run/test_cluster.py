@@ -18,7 +18,15 @@ from hopyard import Cluster, NodeContext, Project
 from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
-from hopyard.errors import AlreadyStarted, NodeFailed, NotEnoughSlots, NotStarted, RunStopped, StopTimeout
+from hopyard.errors import (
+    AlreadyStarted,
+    NodeFailed,
+    NotEnoughSlots,
+    NotFed,
+    NotStarted,
+    RunStopped,
+    StopTimeout,
+)
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.run.options import TrainSpec
@@ -319,3 +327,27 @@ def test_leaving_the_context_after_a_stop_raises_nothing() -> None:
         cluster.stop("enough")
     with pytest.raises(RunStopped, match="enough"):
         cluster.wait()
+
+
+def test_a_cluster_shows_what_users_call_and_nothing_else() -> None:
+    assert {name for name in dir(Cluster) if not name.startswith("_")} == {
+        *("start", "ready", "nodes", "attempt", "has_ended", "wait", "shutdown", "stop"),
+        *("run_id", "logdir", "tensorboard_url"),
+        *("feed", "train", "train_stream", "inference"),
+    }
+
+
+def test_a_cluster_that_is_not_fed_has_nothing_of_a_feed() -> None:
+    with Cluster(int, backend="inline") as cluster:
+        for use in (lambda: cluster.feed, lambda: cluster.train(()), lambda: cluster.train_stream(())):
+            with pytest.raises(NotFed, match="started without feed=True"):
+                use()
+
+
+def test_what_feeds_is_not_even_loaded_for_a_cluster_that_is_not_fed() -> None:
+    program = (
+        "import sys, hopyard; hopyard.Cluster(int, backend='inline'); "
+        "print('hopyard.feed.driver.feeding' in sys.modules, 'pyarrow' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
+    assert found.stdout.split() == [b"False", b"False"]

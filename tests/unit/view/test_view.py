@@ -17,6 +17,7 @@ from hopyard.errors import StillRunning
 from hopyard.feed.state import STATE, FeedState
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.plan import Plan
+from hopyard.view.feed_meter import FeedMeter
 from hopyard.view.view import View
 
 from .terminal import Terminal, be_a_common_terminal
@@ -93,7 +94,7 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Term
 
 def quiet_view(plan: Plan, *, progress: bool | None = None, stream_logs: bool = True) -> View:
     """A view for which no time passes, so that it shows the same again and again."""
-    return View(plan, progress=progress, stream_logs=stream_logs, clock=lambda: 0.0)
+    return View(plan, progress=progress, stream_logs=stream_logs, meter=FeedMeter(), clock=lambda: 0.0)
 
 
 def has_its_cursor(terminal: Terminal) -> bool:

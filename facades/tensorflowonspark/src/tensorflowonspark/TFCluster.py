@@ -137,11 +137,13 @@ class TFCluster:
             NodeFailed: A node failed; the error has its traceback and last lines of output.
         """
         self._check_feed("train", qname)
-        if is_stream(dataRDD):
-            self._started.train(dataRDD, feed_timeout=feed_timeout)
+        data: Any = dataRDD
+        if is_stream(data):
+            self._started.train_stream(data, feed_timeout=feed_timeout)
             self._listen()
         else:
-            self._started.train(as_rdd(dataRDD), epochs(num_epochs), feed_timeout=feed_timeout)
+            rows: Any = as_rdd(data)
+            self._started.train(rows, epochs(num_epochs), feed_timeout=feed_timeout)
 
     def inference(
         self, dataRDD: object, feed_timeout: float = FEED_SECONDS, qname: str = "input"

@@ -17,6 +17,7 @@ from hopyard.feed.driver.sources import FeedJob, FrameSource, Source
 from hopyard.feed.driver.targets import POLL_SECONDS, FedGroup, FedNodes, FedRun
 from hopyard.feed.driver.validation import nothing_to_train_on, nothing_to_validate_with
 from hopyard.feed.node.service import BEGIN, COUNTS, END_EPOCH, FORGET, HELD, HOLD, SEAL
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.state import FeedState
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport
 from hopyard.spark.job import job_description
@@ -37,10 +38,12 @@ class EpochFeeder:
         run: The run.
         nodes: Those of it that are fed.
         keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
+        signer: Signs rows that are pickled.
     """
 
-    def __init__(self, run: FedRun, nodes: FedNodes, keep: Keep) -> None:
+    def __init__(self, run: FedRun, nodes: FedNodes, keep: Keep, signer: RowSigner) -> None:
         self._run = run
+        self._signer = signer
         self._nodes = nodes
         self._keep = keep
 
@@ -75,8 +78,8 @@ class EpochFeeder:
         if not team.nodes:
             raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
         began = time.monotonic()
-        self._begin(team, feed, number, keeps=keeps, left=left)
-        plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, seed=order.seed)
+        self._begin(team, feed, number, keeps=keeps, left=left, is_pickled=source.is_pickled)
+        plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, signer=self._signer, seed=order.seed)
         what = f"feed epoch {epoch + 1} of {order.epochs}" if left else f"feed micro-batch {epoch}"
         job = FeedJob(source, plan, description=job_description(RunId.parse(self._run.run_id), what))
         reports = self._reports(job, team, order.timeout)
@@ -101,9 +104,10 @@ class EpochFeeder:
             FeedJobFailed: They do not fit on a node's disk, or are not the same each time that Spark computes them.
         """
         shares = _disk_shares(team)
-        self._nodes.ask(team, HOLD, lambda node: {"feed": feed, "share": shares[node.rank]})
+        message = {"feed": feed, "pickled": source.is_pickled}
+        self._nodes.ask(team, HOLD, lambda node: {**message, "share": shares[node.rank]})
         for node in team.nodes:
-            plan = FeedPlan(feed=feed, epoch=0, nodes=(node,))
+            plan = FeedPlan(feed=feed, epoch=0, nodes=(node,), signer=self._signer)
             what = job_description(RunId.parse(self._run.run_id), f"validation data for node {node.rank}")
             reports = self._reports(FeedJob(source, plan, description=what), team, order.timeout)
             if reports is None:
@@ -111,12 +115,15 @@ class EpochFeeder:
             self._check(replace(team, nodes=(node,)), plan, reports)
         _check_held(team, order, self._nodes.ask(team, HELD, lambda _: {}))
 
-    def _begin(self, team: FedGroup, feed: int, number: int, *, keeps: bool, left: int) -> None:
-        """Tells the nodes who is fed, which epoch, and whether to keep what comes for later epochs."""
+    def _begin(
+        self, team: FedGroup, feed: int, number: int, *, keeps: bool, left: int, is_pickled: bool
+    ) -> None:
+        """Tells the nodes who is fed, which epoch, what kind of rows, and whether to keep them for later epochs."""
         message: dict[str, Any] = {
             "feed": feed,
             "epoch": number,
             "epochs_left": left,
+            "pickled": is_pickled,
             "ranks": [node.rank for node in team.nodes],
             "hub": asdict(team.nodes[0].endpoint),
         }

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hopyard.errors import BadArguments, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.driver.end import EndOfFeed
-from hopyard.feed.driver.epochs import EpochFeeder, Keep
+from hopyard.feed.driver.epochs import EpochFeeder
 from hopyard.feed.driver.inference_jobs import InferenceJobs
+from hopyard.feed.driver.record import FeedRecord
 from hopyard.feed.driver.sources import Source, check_feedable, source_of
-from hopyard.feed.driver.streams.feed import StreamFeed, Streams, is_stream
+from hopyard.feed.driver.streams.feed import StreamFeed, Streams, comes_by_and_by
 from hopyard.feed.driver.streams.queries import StreamOrder
-from hopyard.feed.driver.targets import FedGroup, FedNodes
-from hopyard.feed.driver.train_feeds import NoteEnds, TrainFeeds
+from hopyard.feed.driver.targets import FedGroup, FedNodes, FedRun
+from hopyard.feed.driver.train_feeds import TrainFeeds
 from hopyard.feed.driver.validation import split
+from hopyard.feed.signed_rows import RowSigner
+from hopyard.feed.state import ALONE, HAS_LEARNT_ALONE
 from hopyard.feed.task.inference import InferencePlan
-
-if TYPE_CHECKING:
-    from hopyard.run.feedable import Feedable
+from hopyard.feed.task.partition_sender import PartitionReport
 
 LOG = logging.getLogger(__name__)
 LEAST_GATHER_SECONDS = 120.0
@@ -73,41 +75,74 @@ def check_seconds(asked_by: str, seconds: object) -> None:
         )
 
 
+def is_stream(data: object) -> bool:
+    """Tells whether the rows of what is to be fed come by and by.
+
+    Raises:
+        BadArguments: It is nothing that can be fed.
+    """
+    check_feedable("train", data)
+    return comes_by_and_by(data)
+
+
+class Meter(Protocol):
+    """Shows what the nodes are fed."""
+
+    def begin(self, epochs: int) -> None:
+        """Takes note that data is fed from now on, so often."""
+
+    def account(self, account: EpochAccount) -> None:
+        """Takes note of an epoch that was fed."""
+
+    def end(self) -> None:
+        """Takes note that the data is fed."""
+
+
 class FeedController:
     """Feeds one run, from its first call of train() to its end.
 
     Args:
         run: The run.
+        end_with: Ends the run because of an error that the driver program gets to see.
         secret: What the tokens of its nodes are made of.
+        signer: Signs rows that are pickled.
         ranks: The nodes that are fed.
-        keep: Receives the account of each epoch, with its number of the feed and what the tasks report.
-        note_ends: Called with the feeds whose epochs are not all read, and how the nodes are doing.
+        record: Keeps the account of each epoch.
+        meter: Shows what is fed.
     """
 
     def __init__(
         self,
-        run: Feedable,
+        run: FedRun,
         *,
+        end_with: Callable[[BaseException], None],
         secret: str,
+        signer: RowSigner,
         ranks: Sequence[int],
-        keep: Keep,
-        note_ends: NoteEnds,
+        record: FeedRecord,
+        meter: Meter,
     ) -> None:
-        self._run = run
+        self._end_with = end_with
+        self._signer = signer
         self._nodes = FedNodes(run, secret=secret, ranks=ranks)
-        self._feeder = EpochFeeder(run, self._nodes, keep)
+        self._record = record
+        self._meter = meter
+        self._feeder = EpochFeeder(run, self._nodes, self._keep, signer)
         self._feeds = 0
-        self._streams = Streams(run, self)
+        self._streams = Streams(run, self._feed_batch, self._nodes.is_wanted)
         self._trained = TrainFeeds(
-            run, self._nodes, self._feeder, next_feed=self._next_feed, note_ends=note_ends
+            run,
+            self._nodes,
+            self._feeder,
+            next_feed=self._next_feed,
+            note_ends=record.note_ends,
+            feeding_again=self._feeding_again,
         )
-        self._farewell = EndOfFeed(run, self._nodes, has_fed=self._trained.has_fed)
+        self._end_of_feed = EndOfFeed(run, self._nodes, has_fed=self._trained.has_fed)
         self._asking = InferenceJobs(run, self._nodes)
 
-    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...] | StreamFeed:
+    def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...]:
         """Feeds all rows once for each epoch; returns when the nodes have taken them. A failure ends the run.
-
-        A stream goes on when this returns.
 
         Raises:
             BadArguments: The data is nothing that can be fed, or has no rows, or the number of epochs is none.
@@ -118,18 +153,29 @@ class FeedController:
         """
         check_feedable("train", data)
         order.stream.check(data)
-        if is_stream(data):
-            if order.validation is not None:
-                raise BadArguments("train", "a stream has no epochs to validate after; leave out validation")
-            return self._streams.start(data, order, feed=self._next_feed())
         rows, held_out = split(data, order.validation)
         source = source_of("train", rows)
         held = None if held_out is None else source_of("train", held_out)
         try:
             return self._trained.train(source, held, order)
         except BaseException as error:
-            self._run.end_with(error)
+            self._end_with(error)
             raise
+
+    def train_stream(self, stream: object, order: FeedOrder) -> StreamFeed:
+        """Begins to feed a stream, which goes on when this returns.
+
+        Raises:
+            BadArguments: It is no stream, is to be fed several times or with rows to validate, or Spark cannot read it so.
+        """
+        check_feedable("train_stream", stream)
+        if not comes_by_and_by(stream):
+            raise BadArguments("train_stream", "the data does not come by and by; give it to train()")
+        order.stream.check(stream)
+        if order.validation is not None:
+            reason = "a stream has no epochs to validate after; leave out validation"
+            raise BadArguments("train_stream", reason)
+        return self._streams.start(stream, order, feed=self._next_feed())
 
     def inference(self, data: object, schema: Any, *, keep: object, feed_timeout: float) -> Any:
         """Returns the results for all rows, which are computed when they are used.
@@ -144,11 +190,12 @@ class FeedController:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
-        results = source.ask(InferencePlan(nodes=team.nodes, seconds=feed_timeout), schema, keep)
+        plan = InferencePlan(nodes=team.nodes, seconds=feed_timeout, signer=self._signer)
+        results = source.ask(plan, schema, keep)
         self._asking.watch(source.context)
         return results
 
-    def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
+    def _feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
         """Feeds one batch of a stream, and returns when the nodes have taken it; it counts as an epoch.
 
         Raises:
@@ -169,13 +216,15 @@ class FeedController:
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
-    def is_wanted(self) -> bool:
-        """Tells whether a node is left that takes rows, or will."""
-        return self._nodes.is_wanted()
-
     def close_accounts(self) -> None:
         """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._trained.close_accounts()
+
+    def warn_if_alone(self) -> None:
+        """Says in the log if the nodes of a run that has ended well have learnt without each other."""
+        alone = [node for node in self._nodes.look().nodes if ALONE in node.notes]
+        if len(alone) > 1:
+            LOG.warning(HAS_LEARNT_ALONE, len(alone))
 
     def settle(self) -> None:
         """Returns when the streams of a run that has ended, and all else that feeds it, have seen that."""
@@ -193,7 +242,20 @@ class FeedController:
         """
         began = time.monotonic()
         self._streams.stop(timeout)
-        self._farewell.say(None if timeout is None else timeout - (time.monotonic() - began))
+        self._end_of_feed.say(None if timeout is None else timeout - (time.monotonic() - began))
+
+    def _keep(self, feed: int, account: EpochAccount, reports: Sequence[PartitionReport]) -> None:
+        self._meter.account(account)
+        self._record(feed, account, reports)
+
+    @contextmanager
+    def _feeding_again(self, epochs: int) -> Iterator[None]:
+        """Shows that nodes that were started again are fed what others had not read."""
+        self._meter.begin(epochs)
+        try:
+            yield
+        finally:
+            self._meter.end()
 
     def _next_feed(self) -> int:
         self._feeds += 1

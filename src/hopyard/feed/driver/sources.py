@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hopyard.errors import BadArguments, FeedJobFailed
 from hopyard.feed.task.functions import (
@@ -37,6 +37,10 @@ class Source(Protocol):
     """Rows in partitions that Spark can compute."""
 
     @property
+    def is_pickled(self) -> bool:
+        """Whether the rows travel pickled, and not as columns."""
+
+    @property
     def context(self) -> SparkContext:
         """The Spark application that computes them."""
 
@@ -52,6 +56,7 @@ class FrameSource:
     """The rows of a DataFrame."""
 
     frame: DataFrame
+    is_pickled: ClassVar[bool] = False
 
     @property
     def context(self) -> SparkContext:
@@ -94,6 +99,7 @@ class RowsSource:
     """The objects of an RDD."""
 
     rows: RDD[object]
+    is_pickled: ClassVar[bool] = True
 
     @property
     def context(self) -> SparkContext:

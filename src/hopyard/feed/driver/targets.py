@@ -20,7 +20,7 @@ VERDICT_SECONDS = 60.0
 
 
 class FedRun(Protocol):
-    """A run whose nodes are fed."""
+    """What those who feed nodes have to know of their run, and may do to it."""
 
     @property
     def run_id(self) -> str:
@@ -34,6 +34,9 @@ class FedRun(Protocol):
 
     def failure(self) -> BaseException | None:
         """Returns what the run ended of; None while it goes on, and if it ended well."""
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the run because of an error, and returns when it has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,13 +19,14 @@ from hopyard.feed.driver.targets import FedNodes
 
 if TYPE_CHECKING:
     from hopyard.feed.driver.feeding import FeedOrder
-    from hopyard.run.feedable import Feedable
+    from hopyard.feed.driver.targets import FedRun
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 SETTLE_SECONDS = 60.0
 
 NoteEnds: TypeAlias = Callable[[Collection[int], GroupStatus], None]
+FeedingAgain: TypeAlias = Callable[[int], AbstractContextManager[None]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,22 +93,25 @@ class TrainFeeds:
         feeder: Feeds an epoch.
         next_feed: Returns the number of another feed.
         note_ends: Called with the feeds whose epochs are not all read, and how the nodes are doing.
+        feeding_again: Called with a number of epochs; its context is open while nodes that were started again are fed.
     """
 
     def __init__(
         self,
-        run: Feedable,
+        run: FedRun,
         nodes: FedNodes,
         feeder: EpochFeeder,
         *,
         next_feed: Callable[[], int],
         note_ends: NoteEnds,
+        feeding_again: FeedingAgain,
     ) -> None:
         self._run = run
         self._nodes = nodes
         self._feeder = feeder
         self._next_feed = next_feed
         self._note_ends = note_ends
+        self._feeding_again = feeding_again
         self._lock = threading.Lock()
         self._feeds: list[TrainFeed] = []
         self._epochs = 0
@@ -149,7 +154,7 @@ class TrainFeeds:
             while not self._run.has_ended(POLL_SECONDS):
                 with self._lock:
                     if lacking := self._look():
-                        with self._run.feeding_again(max(feed.order.epochs for feed in lacking)):
+                        with self._feeding_again(max(feed.order.epochs for feed in lacking)):
                             self._catch_up()
         except Exception as error:  # noqa: BLE001  the edge of a thread: handed to whoever waits
             self._run.fail(error)

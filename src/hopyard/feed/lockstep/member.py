@@ -68,6 +68,12 @@ class Round:
             self._company = company
             self._changed.notify_all()
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the driver has told who is fed."""
+        with self._changed:
+            return self._company is not None
+
     def company(self, seconds: float = COMPANY_SECONDS) -> Company:
         """Returns who is fed, once that is known.
 
@@ -136,6 +142,7 @@ class LockstepMember:
         self._rank = rank
         self._round = round_
         self._known = 0
+        self._is_over = False
 
     def in_epoch(self, epoch: int) -> LockstepMember:
         """Returns this node's part in an epoch, which is this one while that epoch goes on."""
@@ -170,9 +177,16 @@ class LockstepMember:
                 raise refusal(*map(tuple, answer["fields"]))
         verdict = Verdict.from_json(answer)
         self._known = max(self._known, verdict.known)
+        self._is_over = verdict.answer is Answer.END
         return verdict
+
+    def finish(self) -> None:
+        """Leaves, unless all nodes end after the same batch anyway, or none was fed."""
+        if not self._is_over and self._round.is_known:
+            self.leave()
 
     def leave(self) -> None:
         """Tells the others that this node takes no more batches."""
+        self._is_over = True
         message = {"rank": self._rank, "used": self.used, "policy": self.policy.value, "epoch": self.epoch}
         ask_node(self._round.company().hub, LEAVE, message)

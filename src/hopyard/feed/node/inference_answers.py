@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import Taken
 from hopyard.feed.shared_memory.transfer import BufferReceiver
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import BatchReader
 
 LOG = logging.getLogger(__name__)
@@ -27,6 +29,7 @@ class InferenceAnswers:
         batches: The rows, or what stands for them.
         taker: Knows which rows.
         seconds: How long the function may take for the next results.
+        signer: Opens rows that are pickled, and signs results that are.
 
     Raises:
         FeedStalled: It took longer for the first ones.
@@ -41,11 +44,13 @@ class InferenceAnswers:
         batches: BatchReader,
         taker: BufferReceiver,
         seconds: float,
+        signer: RowSigner,
     ) -> None:
         self._inbox = inbox
         self._inquiry = inquiry
         self._taker = taker
         self._seconds = seconds
+        self._signer = signer
         self._error: Exception | None = None
         name = f"hopyard-infer-{inquiry.name}"
         self._asking = threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True)
@@ -64,7 +69,8 @@ class InferenceAnswers:
 
     def _next(self) -> pa.RecordBatch | None:
         try:
-            return self._inquiry.next_answer(self._seconds)
+            answer = self._inquiry.next_answer(self._seconds)
+            return None if answer is None else self._signer.signed(answer)
         except BaseException:
             self._end()
             if self._error is not None:
@@ -83,7 +89,8 @@ class InferenceAnswers:
         try:
             for item in batches.tagged():
                 for piece in self._taker.pieces(item):
-                    if self._inbox.ask(self._inquiry, piece) is not Taken.KEPT:
+                    rows = replace(piece, batch=self._signer.opened(piece.batch))
+                    if self._inbox.ask(self._inquiry, rows) is not Taken.KEPT:
                         return
             self._inbox.complete(self._inquiry)
         except PeerGone as error:  # a task that was killed, or wants no more results

@@ -22,6 +22,7 @@ from hopyard.feed.node.level import Unread
 from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.remote import MESSAGE_BYTES
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.state import ADDRESS, ALONE, HAS_LEARNT_ALONE, STATE, FeedState
 from hopyard.protocol.channel import Note
 from hopyard.protocol.node_info import NodeInfo
@@ -40,10 +41,11 @@ class NodeFeed:
 
     Args:
         info: The node.
+        signer: Opens rows that are pickled, and signs results that are.
         environ: Where the way to its supervisor is found.
     """
 
-    def __init__(self, info: NodeInfo, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, info: NodeInfo, signer: RowSigner, environ: Mapping[str, str] = os.environ) -> None:
         if not info.feed_token:
             reason = (
                 "the run was not started with feed=True" if info.role in _FED else f"a {info.role} is not fed"
@@ -56,6 +58,7 @@ class NodeFeed:
         self.round = Round()
         self.has_addresses = False  # of the other nodes: whether the function has asked for them
         self._info = info
+        self._signer = signer
         self._environ = environ
         self._has_failed = False
         self._told: FeedState | None = None
@@ -69,7 +72,7 @@ class NodeFeed:
             resources.callback(self._keeping.close)
             resources.callback(self.stored.close)
             server = WireServer(
-                FeedService(self.inbox, self.stored, self._keeping, self.round),
+                FeedService(self.inbox, self.stored, self._keeping, self.round, self._signer),
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
@@ -124,14 +127,11 @@ class NodeFeed:
         return LockstepMember(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        failure = None if error is not None else self._what_is_missing()
-        if failure is None:
-            if error is None:
-                self._tell_if_alone()
+        if error is not None:
             self._resources.__exit__(kind, error, traceback)
             return
-        self._resources.__exit__(type(failure), failure, None)
-        raise failure
+        with self._resources:
+            self._finish()
 
     def _what_is_missing(self) -> HopyardError | None:
         """Returns what is wrong with a function that returns now."""
@@ -143,6 +143,19 @@ class NodeFeed:
             return FeedNotRead(0, ALL)
         unread = self.inbox.unread(0 if reader is None else reader.rows_ahead)
         return None if unread is None else FeedNotRead(unread.consumed, _what_is_left(unread))
+
+    def _finish(self) -> None:
+        """Tells those who have to know that the function has returned.
+
+        Raises:
+            ResultsMissing, FeedNotRead: It should not have.
+        """
+        failure = self._what_is_missing()
+        if failure is not None:
+            raise failure
+        self._tell_if_alone()
+        if self._reader is not None:
+            self._reader[1].finish()  # of a node that fails, the others hear from the driver, which ends them
 
     def _tell_if_alone(self) -> None:
         """Says in the log, and tells the driver, if this node of several has learnt without the others."""

@@ -179,6 +179,11 @@ class RowFeed:
         if self._in_step is not None:
             self._in_step.leave()
 
+    def finish(self) -> None:
+        """Lets nodes that train in step with this one go on without it, as its function has returned."""
+        if self._in_step is not None:
+            self._in_step.finish()
+
     def note_error(self, error: Exception) -> None:
         """Takes note of an error in reading, of which a framework makes one of its own."""
         self.noted = error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from hopyard.errors import PeerGone, UnknownMethod
+from hopyard.errors import PeerGone, RowsRefused, UnknownMethod
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import AGREE, LEAVE, Company, Round
@@ -16,10 +17,11 @@ from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_answers import InferenceAnswers
 from hopyard.feed.node.level import Taken, Verdict
 from hopyard.feed.node.received_rows import PartitionKey
-from hopyard.feed.pieces import Piece
+from hopyard.feed.pieces import Piece, is_pickled
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.shared_memory.transfer import NO_SHELF, REACH, BufferReceiver, can_reach
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
 LOG = logging.getLogger(__name__)
@@ -89,10 +91,15 @@ class FeedService(Service):
         stored: Where rows for validation are kept.
         keeping: What is kept for later epochs.
         round_: Who is fed together.
+        signer: Opens rows that are pickled, and signs results that are.
     """
 
-    def __init__(self, inbox: Inbox, stored: StoredRows, keeping: EpochCache, round_: Round) -> None:
+    def __init__(
+        self, inbox: Inbox, stored: StoredRows, keeping: EpochCache, round_: Round, signer: RowSigner
+    ) -> None:
         self._inbox = inbox
+        self._signer = signer
+        self._pickled_feeds: set[int] = set()
         self._stored = stored
         self._keeping = keeping
         self._round = round_
@@ -130,7 +137,7 @@ class FeedService(Service):
             partition, stage, seconds = int(numbers[0]), int(numbers[1]), float(numbers[2])
             taker = BufferReceiver(shelf)
             inquiry = self._inbox.inquire(f"partition {partition}", stage)
-            return InferenceAnswers(self._inbox, inquiry, batches, taker, seconds)
+            return InferenceAnswers(self._inbox, inquiry, batches, taker, seconds, self._signer)
         raise UnknownMethod(stream)
 
     def _take(self, batches: BatchReader, shelf: str, share: PartitionKey, attempt: int) -> Iterator[Tagged]:
@@ -149,16 +156,26 @@ class FeedService(Service):
     def _keep(self, pieces: Iterable[Piece], share: PartitionKey, attempt: int) -> Verdict:
         kept = 0
         for piece in pieces:
-            taken = self._receiver(share.feed).put(piece, share, attempt)
+            rows = self._admitted(piece, share.feed)
+            taken = self._receiver(share.feed).put(rows, share, attempt)
             if taken is not Taken.KEPT:
                 return Verdict(taken, kept)
-            self._keeping.append(share.feed, piece)
+            self._keeping.append(share.feed, rows)
             kept += 1
         return Verdict(Taken.KEPT, kept)
+
+    def _admitted(self, piece: Piece, feed: int) -> Piece:
+        """Returns a piece whose rows are of the kind that the driver has announced, and signed if they are pickled."""
+        expected, found = feed in self._pickled_feeds, is_pickled(piece.batch.schema)
+        if found != expected:
+            kinds = {True: "pickled rows", False: "columns"}
+            raise RowsRefused(f"feed {feed} has {kinds[expected]}, and {kinds[found]} came")
+        return replace(piece, batch=self._signer.opened(piece.batch))
 
     def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
         hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
         self._round.meet(Company(hub=hub, ranks=tuple(message["ranks"])))
+        self._expect(message)
         if message["share"]:
             self._keeping.begin(message["feed"], message["share"])
         self._inbox.begin(message["feed"], message["epoch"], message["epochs_left"])
@@ -169,7 +186,13 @@ class FeedService(Service):
         self._inbox.end_epoch(message["feed"], message["epoch"])
         return {}
 
+    def _expect(self, message: Mapping[str, Any]) -> None:
+        """Takes note of the kind of rows that a feed has."""
+        if message["pickled"]:
+            self._pickled_feeds.add(message["feed"])
+
     def _hold(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._expect(message)
         self._stored.begin(message["feed"], message["share"])
         return {}
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 from hopyard.feed.pieces import Order, Piece, cut_batches, cut_rows
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.results import decode, to_schema
+from hopyard.feed.signed_rows import signed_pieces
 from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.feed.task.kept_columns import KeptColumns
-from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
+from hopyard.feed.task.partition_sender import BY_RANK, FeedPlan, PartitionReport, feed_partition
 from hopyard.feed.task.worker_process import prepare_process, process_shelves
 from hopyard.spark.raw_arrays import FrameForm
 
@@ -80,8 +81,9 @@ class InferRows:
 def parse_report(text: str) -> PartitionReport:
     """Returns a report that a task made."""
     fields = json.loads(text)
-    sent = {int(rank): rows for rank, rows in fields.pop("sent").items()}
-    return PartitionReport(sent=sent, **fields)
+    for name in BY_RANK:
+        fields[name] = {int(rank): rows for rank, rows in fields[name].items()}
+    return PartitionReport(**fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +101,17 @@ class _Cut:
             None if plan.seed is None else Order(seed=plan.seed, epoch=plan.epoch, partition=self.partition)
         )
         cut = cut_rows if self.are_objects else cut_batches
-        return cut(
+        pieces = cut(
             self.rows, without=without, order=order, piece_bytes=plan.piece_bytes, nodes=len(plan.nodes)
         )
+        return signed_pieces(plan.signer, pieces)
 
 
 def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:
     partition, attempt = _task()
     cut = _Cut(plan, partition, rows, are_objects)
     report = feed_partition(plan, partition, attempt, cut, shelves=process_shelves())
-    return json.dumps(report.to_json())
+    return report.to_text()
 
 
 def _task() -> tuple[int, int]:

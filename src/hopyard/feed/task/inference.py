@@ -15,16 +15,25 @@ from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.shared_memory.transfer import BufferSender, shelved
+from hopyard.feed.signed_rows import RowSigner, signed_pieces
 from hopyard.feed.task.node_sender import STREAM_SECONDS
 from hopyard.wire import WireClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferencePlan:
-    """What a task has to know that gets results; travels with the Spark tasks."""
+    """What a task has to know that gets results; travels with the Spark tasks.
+
+    Attributes:
+        nodes: Those that may be asked.
+        seconds: How long a node may take for the next results.
+        signer: Signs rows that are pickled, and opens results that are.
+        piece_bytes: Size of the pieces.
+    """
 
     nodes: tuple[FeedNode, ...]
     seconds: float
+    signer: RowSigner
     piece_bytes: int = PIECE_BYTES
 
     def node(self, partition: int, host: str) -> FeedNode:
@@ -55,8 +64,9 @@ def ask(
     Raises:
         NotFed: The node has ended, or wants no more rows.
         RemoteError: The function on it took too long.
+        RowsRefused: Results are not those of the node.
     """
-    remaining = iter(pieces)
+    remaining = signed_pieces(plan.signer, pieces)
     first = next(remaining, None)
     if first is None:
         return
@@ -72,7 +82,7 @@ def ask(
             items = itertools.chain.from_iterable(map(giver.items, each))
             stream = infer_stream(partition, stage, plan.seconds, giver.shelf)
             with client.exchange(stream, first.batch.schema, items) as answers:
-                yield from answers
+                yield from map(plan.signer.opened, answers)
             lent.is_settled = True
         except PeerGone as error:
             reason = (

@@ -16,7 +16,7 @@ from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
 from hopyard.feed.shared_memory.buffer import SharedBuffer
 from hopyard.feed.shared_memory.transfer import BufferSender
-from hopyard.wire import Json, Tagged, WireClient
+from hopyard.wire import BatchStream, Json, Tagged, WireClient
 
 LOG = logging.getLogger(__name__)
 STREAM_SECONDS = 7 * 24 * 3600.0
@@ -137,17 +137,22 @@ class NodeSender:
         with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
             giver = BufferSender(client, self._shelf)
             stream = train_stream(self._share, self._attempt, giver.shelf)
-            answers = client.exchange(stream, first.batch.schema, self._items(first, giver))
-            for item in answers.tagged():
-                verdict = Verdict.of(item.tag)
-                with self._changed:
-                    for _ in range(verdict.kept):
-                        piece = self._unconfirmed.popleft()
-                        self._unconfirmed_bytes -= piece.batch.nbytes
-                        self.taken_rows += piece.rows
-                    self._changed.notify_all()
-                if verdict.taken is not Taken.KEPT:
-                    return verdict.taken
+            # closed however it ends: the thread that pours would otherwise wait for the deadline of the stream
+            with client.exchange(stream, first.batch.schema, self._items(first, giver)) as answers:
+                return self._confirmed(answers)
+
+    def _confirmed(self, answers: BatchStream) -> Taken:
+        """Takes note of what the node confirms, and returns how it ended."""
+        for item in answers.tagged():
+            verdict = Verdict.of(item.tag)
+            with self._changed:
+                for _ in range(verdict.kept):
+                    piece = self._unconfirmed.popleft()
+                    self._unconfirmed_bytes -= piece.batch.nbytes
+                    self.taken_rows += piece.rows
+                self._changed.notify_all()
+            if verdict.taken is not Taken.KEPT:
+                return verdict.taken
         return Taken.KEPT
 
     def _items(self, first: Piece, giver: BufferSender) -> Iterator[Tagged]:

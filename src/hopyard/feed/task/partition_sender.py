@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -19,12 +22,15 @@ from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.shared_memory.buffer import SharedBuffer
 from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.shared_memory.transfer import shelved
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.node_sender import WINDOW_PIECES, NodeSender
 
 RELUCTANCE_SECONDS = 0.05
 JOIN_SECONDS = 5.0
 EVEN_BYTES = 8 << 20
 LEAD_BYTES = 32 << 20
+BY_RANK = ("sent", "found")
+"""The fields of a report that have ranks as keys, which are texts in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,7 @@ class FeedPlan:
         feed: Number of the feed in its run.
         epoch: Number of the epoch.
         nodes: Whom to feed.
+        signer: Signs rows that are pickled.
         seed: Decides on the order of the rows within a piece; None: as they come.
         piece_bytes: Size of the pieces.
         even_bytes: How much of a partition is spread evenly, before nodes on the host of the task come first.
@@ -43,6 +50,7 @@ class FeedPlan:
     feed: int
     epoch: int
     nodes: tuple[FeedNode, ...]
+    signer: RowSigner
     seed: int | None = None
     piece_bytes: int = PIECE_BYTES
     even_bytes: int = EVEN_BYTES
@@ -66,7 +74,7 @@ class PartitionReport:
         partition: Its number.
         rows: How many rows it has, as far as they were computed.
         sent: How many rows each node has taken, by rank.
-        skipped: Rows that an earlier attempt had brought.
+        found: How many each node had from earlier attempts, which were not sent again.
         dropped: Rows that were on their way to a node that ended or wanted no more.
         is_whole: Whether all rows were computed; not so if there was no node left to take them.
         waited_seconds: How long the task waited for nodes that were full.
@@ -75,14 +83,28 @@ class PartitionReport:
     partition: int
     rows: int
     sent: dict[int, int] = field(default_factory=dict)
-    skipped: int = 0
+    found: dict[int, int] = field(default_factory=dict)
     dropped: int = 0
     is_whole: bool = True
     waited_seconds: float = 0.0
 
+    @property
+    def skipped(self) -> int:
+        """How many rows earlier attempts had brought."""
+        return sum(self.found.values())
+
+    @property
+    def by_node(self) -> dict[int, int]:
+        """How many rows of the partition each node has, of whichever attempt."""
+        return dict(Counter(self.sent) + Counter(self.found))
+
     def to_json(self) -> dict[str, Any]:
         """Returns this as it is stored."""
-        return {**asdict(self), "sent": {str(rank): rows for rank, rows in self.sent.items()}}
+        return {**asdict(self), **{name: _as_keys(getattr(self, name)) for name in BY_RANK}}
+
+    def to_text(self) -> str:
+        """Returns this as it leaves a Spark task."""
+        return json.dumps(self.to_json())
 
 
 class PartitionSender:
@@ -210,7 +232,8 @@ def feed_partition(
         Superseded: A later attempt has taken over.
     """
     share = PartitionKey(plan.feed, plan.epoch, partition)
-    done = _taken_before(plan, share, attempt)
+    before = _taken_before(plan, share, attempt)
+    done = Ranges(itertools.chain.from_iterable(before.values()))
     here = socket.gethostname() if host is None else host
     counted = _Counted(cut(done))
     with shelves.lend(plan.nodes, is_near=any(node.host == here for node in plan.nodes)) as lent:
@@ -222,7 +245,7 @@ def feed_partition(
         partition=partition,
         rows=counted.rows + done.rows,
         sent=sent,
-        skipped=done.rows,
+        found={rank: ranges.rows for rank, ranges in before.items()},
         dropped=counted.rows - sum(sent.values()),
         is_whole=is_whole,
         waited_seconds=round(pour.waited, 3),
@@ -242,15 +265,19 @@ class _Counted:
             yield piece
 
 
-def _taken_before(plan: FeedPlan, share: PartitionKey, attempt: int) -> Ranges:
-    """Returns the rows that earlier attempts brought to any node, and bars those attempts."""
+def _taken_before(plan: FeedPlan, share: PartitionKey, attempt: int) -> dict[int, Ranges]:
+    """Returns the rows that earlier attempts brought to the nodes, by rank, and bars those attempts."""
     who: dict[str, Any] = {**share._asdict(), "attempt": attempt}
-    taken = Ranges()
     first = ask_node(plan.home(share.partition), OPEN, who)
     if first is not None and not first["earlier"]:
-        return taken
-    for node in plan.nodes:
-        answer = ask_node(node, CLAIM, who)
-        for start, stop in () if answer is None else answer["ranges"]:
-            taken.add(start, stop)
-    return taken
+        return {}
+    answers = {node.rank: ask_node(node, CLAIM, who) for node in plan.nodes}
+    return {
+        rank: Ranges((start, stop) for start, stop in answer["ranges"])
+        for rank, answer in answers.items()
+        if answer is not None and answer["ranges"]
+    }
+
+
+def _as_keys(rows: Mapping[int, int]) -> dict[str, int]:
+    return {str(rank): count for rank, count in rows.items()}

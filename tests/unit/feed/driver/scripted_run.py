@@ -14,6 +14,7 @@ from hopyard.feed.driver.targets import FedNodes
 from hopyard.feed.lockstep.member import Round
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.state import ADDRESS, STATE, FeedState
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.wire import WireServer
@@ -74,6 +75,7 @@ class Servers:
             StoredRows(Path(tempfile.gettempdir())),
             EpochCache(inbox, Path(tempfile.gettempdir())),
             Round(),
+            RowSigner.new(),
         )
         server = WireServer(service, address="127.0.0.1", token=feed_token(SECRET, attempt))
         endpoint = self._resources.enter_context(server).endpoint

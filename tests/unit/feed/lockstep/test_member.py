@@ -22,6 +22,7 @@ from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
 from hopyard.feed.remote import FeedNode
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
@@ -37,7 +38,7 @@ class Company2:
         self.inboxes = [Inbox(), Inbox()]
         self.rounds = [Round(), Round()]
         services = [
-            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_)
+            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_, RowSigner.new())
             for inbox, round_ in zip(self.inboxes, self.rounds, strict=True)
         ]
         servers = [
@@ -166,6 +167,41 @@ def test_a_node_that_leaves_ends_the_others(company: Callable[[Uneven], Company2
     both.give(30, 30)
     both.feeds[1].terminate()
     assert len(both.feeds[0].next_batch(BATCH)) == 0
+
+
+@pytest.mark.timeout(SECONDS)
+@pytest.mark.parametrize("policy", list(Uneven))
+def test_a_node_whose_function_returns_ends_the_others(
+    policy: Uneven, company: Callable[[Uneven], Company2]
+) -> None:
+    both = company(policy)
+    both.give(30, 20)
+    with ThreadPoolExecutor(2) as pool:
+        staying = pool.submit(both._steps, both.feeds[0], threading.Barrier(1))
+        for _ in range(2):
+            both.feeds[1].next_batch(BATCH)
+        both.feeds[1].finish()
+        both.inboxes[0].end()
+        assert staying.result(SECONDS) == [BATCH] * 2
+
+
+def test_the_end_of_a_function_that_was_told_of_the_end_is_no_news_for_the_others(
+    company: Callable[[Uneven], Company2],
+) -> None:
+    both = company(Uneven.DROP)
+    both.give(20, 29)
+    for inbox in both.inboxes:
+        inbox.begin(0, 0, 1)
+        inbox.end_epoch(0, 0)
+    with ThreadPoolExecutor(2) as pool:
+        (_, left_out) = pool.map(read_epoch, both.feeds)
+    both.feeds[0].finish()
+    assert left_out == 20
+    assert not both.inboxes[1].level.is_stopped
+
+
+def test_a_function_that_returns_before_anybody_was_fed_does_not_wait_for_it() -> None:
+    RowFeed(Inbox(), LockstepMember(0, Uneven.DROP, Round())).finish()
 
 
 def test_a_node_that_nobody_feeds_is_told_so() -> None:

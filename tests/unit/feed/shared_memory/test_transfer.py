@@ -19,6 +19,7 @@ from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
 from hopyard.feed.shared_memory.buffer import UNIT_BYTES, SharedBuffer
 from hopyard.feed.shared_memory.transfer import NO_SHELF, BufferReceiver, BufferSender, shelved
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import WireClient, WireServer
 
 pytestmark = [
@@ -43,6 +44,7 @@ def client() -> Iterator[WireClient]:
         StoredRows(Path(tempfile.gettempdir())),
         EpochCache(inbox, Path(tempfile.gettempdir())),
         Round(),
+        RowSigner.new(),
     )
     with (
         WireServer(service, address="127.0.0.1", close_timeout=2) as server,

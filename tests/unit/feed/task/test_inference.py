@@ -22,12 +22,14 @@ from hopyard.feed.remote import FeedNode
 from hopyard.feed.results import decode
 from hopyard.feed.shared_memory.buffer import BufferName
 from hopyard.feed.shared_memory.pool import BufferPool
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.wire import WireServer
 
 pytestmark = pytest.mark.unit
 
 SECONDS = 60.0
+SIGNER = RowSigner.new()
 on_linux = pytest.mark.skipif(
     sys.platform != "linux", reason="processes of other systems share no such memory"
 )
@@ -45,9 +47,10 @@ def inbox() -> Inbox:
 
 @pytest.fixture
 def plan(inbox: Inbox, tmp_path: Path) -> Iterator[InferencePlan]:
-    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), Round())
+    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), Round(), SIGNER)
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
-        yield InferencePlan(nodes=(FeedNode(rank=0, host="here", endpoint=server.endpoint),), seconds=SECONDS)
+        node = FeedNode(rank=0, host="here", endpoint=server.endpoint)
+        yield InferencePlan(nodes=(node,), seconds=SECONDS, signer=SIGNER)
         inbox.stop()
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from hopyard.errors import PeerGone, Superseded
+from hopyard.feed.account import EpochAccount
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import Round
@@ -25,6 +26,7 @@ from hopyard.feed.pieces import Piece, cut_batches
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
 from hopyard.feed.shared_memory.pool import BufferPool
+from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.node_sender import WINDOW_PIECES
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport, feed_partition
 from hopyard.testing.watching import wait_until
@@ -34,6 +36,7 @@ pytestmark = pytest.mark.unit
 
 ROWS_OF_A_PIECE = 500
 SECONDS = 20
+SIGNER = RowSigner.new()
 
 
 def service(inbox: Inbox) -> FeedService:
@@ -42,6 +45,7 @@ def service(inbox: Inbox) -> FeedService:
         StoredRows(Path(tempfile.gettempdir())),
         EpochCache(inbox, Path(tempfile.gettempdir())),
         Round(),
+        SIGNER,
     )
 
 
@@ -63,7 +67,9 @@ class Nodes:
             for rank, server in enumerate(self.servers)
         ]
         size = 8 * ROWS_OF_A_PIECE
-        return FeedPlan(feed=0, epoch=0, nodes=tuple(nodes), piece_bytes=size, even_bytes=even_bytes)
+        return FeedPlan(
+            feed=0, epoch=0, nodes=tuple(nodes), signer=SIGNER, piece_bytes=size, even_bytes=even_bytes
+        )
 
     def draw_until(self, fed: Future[PartitionReport]) -> list[int]:
         """Returns what can be drawn from all nodes until a feeder is done."""
@@ -247,6 +253,8 @@ def test_a_second_attempt_brings_only_what_is_missing(make: Callable[..., Nodes]
     assert report.rows == 5_000
     assert report.skipped + sum(report.sent.values()) == 5_000
     assert report.skipped > 0
+    received = {rank: inbox.level.received for rank, inbox in enumerate(nodes.inboxes)}
+    assert EpochAccount.of(0, [report], 1.0).by_node == received
     assert nodes.rows() == list(range(5_000))
 
 
@@ -303,7 +311,7 @@ def test_a_connection_that_breaks_fails_the_attempt_and_the_next_one_is_exact(
         relay = Relay(nodes.servers[0].endpoint.port, resources)
         (node,) = nodes.plan().nodes
         there = dataclasses.replace(node.endpoint, port=relay.port)
-        plan = FeedPlan(feed=0, epoch=0, nodes=(dataclasses.replace(node, endpoint=there),))
+        plan = FeedPlan(feed=0, epoch=0, nodes=(dataclasses.replace(node, endpoint=there),), signer=SIGNER)
         first = aside(plan, 50_000, host="far", attempt=1)
         wait_until(lambda: nodes.inboxes[0].level.blocked == 1, "the node is full", SECONDS)
         relay.cut()
@@ -341,3 +349,33 @@ def test_a_shelf_is_not_used_again_when_a_node_wanted_no_more(make: Callable[...
     with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
         assert lent.shelf is not None
         assert lent.shelf.name != name
+
+
+def pouring_threads() -> list[str]:
+    """Returns the names of the threads of this process that send pieces."""
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread.name.startswith(("hopyard-wire-exchange train/", "hopyard-feed-"))
+    ]
+
+
+def test_a_partition_that_a_node_refuses_leaves_no_thread_behind(make: Callable[..., Nodes]) -> None:
+    nodes = make(1)
+    nodes.inboxes[0].stop()
+    report = feed(nodes.plan(), 5_000)
+    assert not report.is_whole
+    wait_until(lambda: not pouring_threads(), "no thread sends any more", SECONDS)
+
+
+def test_an_attempt_that_a_later_one_replaced_leaves_no_thread_behind(
+    make: Callable[..., Nodes], aside: Callable[..., Future[PartitionReport]]
+) -> None:
+    nodes = make(1, limit_bytes=8 * 5_000)
+    first = aside(nodes.plan(), 400_000, attempt=1)
+    wait_until(lambda: bool(nodes.inboxes[0].level.blocked), "the node is full", SECONDS)
+    second = aside(nodes.plan(), 400_000, attempt=2)
+    with pytest.raises(Superseded):
+        first.result(SECONDS)
+    nodes.draw_until(second)
+    wait_until(lambda: not pouring_threads(), "no thread sends any more", SECONDS)

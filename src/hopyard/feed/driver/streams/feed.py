@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hopyard.errors import BadArguments, StillStreaming, StreamFailed
@@ -18,7 +17,7 @@ from hopyard.feed.driver.streams.queries import QueryStream, StreamOrder, is_str
 
 if TYPE_CHECKING:
     from hopyard.feed.driver.feeding import FeedOrder
-    from hopyard.run.feedable import Feedable
+    from hopyard.feed.driver.targets import FedRun
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
@@ -41,7 +40,7 @@ class Stream(Protocol):
 
 
 class StreamFeed:
-    """A stream that feeds the nodes of a run; `Cluster.train` returns it, and the driver program goes on.
+    """A stream that feeds the nodes of a run; `Cluster.train_stream` returns it, and the driver program goes on.
 
     Each row is delivered at least once, that is, put into the memory of a node. A micro-batch of a streaming DataFrame
     that was under way when the driver died, a node failed or all nodes had enough is fed again, as a whole, by the
@@ -57,7 +56,7 @@ class StreamFeed:
     """
 
     def __init__(
-        self, stream: Stream, gate: BatchGate, *, run: Feedable, is_wanted: Callable[[], bool]
+        self, stream: Stream, gate: BatchGate, *, run: FedRun, is_wanted: Callable[[], bool]
     ) -> None:
         self._stream = stream
         self._gate = gate
@@ -100,7 +99,7 @@ class StreamFeed:
             StillStreaming: It goes on after `timeout` seconds.
             NodeFailed: A node failed, and the other errors of `Cluster.wait`.
             StreamFailed: The stream failed, which ended the run.
-            FeedStalled, FeedJobFailed, FeedMiscounted: FeedController failed, which ended the run.
+            FeedStalled, FeedJobFailed, FeedMiscounted: Feeding failed, which ended the run.
         """
         if not self._ended.wait(timeout):
             assert timeout is not None
@@ -142,27 +141,18 @@ class StreamFeed:
         return self._gate.error
 
 
-class BatchFeeder(Protocol):
-    """Feeds what comes out of a stream."""
+class FeedBatch(Protocol):
+    """Feeds one batch of a stream, and returns when the nodes have taken it."""
 
-    def feed_batch(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
-        """Feeds one batch, and returns when the nodes have taken it."""
+    def __call__(self, source: Source, order: FeedOrder, *, feed: int, batch: int) -> EpochAccount:
+        """Returns what became of it.
 
-    def is_wanted(self) -> bool:
-        """Tells whether a node is left that takes rows, or will."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedBatch:
-    """Feeds the batches of one stream."""
-
-    feeder: BatchFeeder
-    order: FeedOrder
-    feed: int
-
-    def __call__(self, source: Source, number: int) -> EpochAccount:
-        """Returns what became of a batch."""
-        return self.feeder.feed_batch(source, self.order, feed=self.feed, batch=number)
+        Args:
+            source: Its rows.
+            order: How to feed them.
+            feed: Number of the stream among the feeds of the run.
+            batch: Number of the batch.
+        """
 
 
 class Streams:
@@ -170,12 +160,14 @@ class Streams:
 
     Args:
         run: The run.
-        feeder: Feeds their batches.
+        feed_batch: Feeds their batches.
+        is_wanted: Whether a node is left that takes rows, or will.
     """
 
-    def __init__(self, run: Feedable, feeder: BatchFeeder) -> None:
+    def __init__(self, run: FedRun, feed_batch: FeedBatch, is_wanted: Callable[[], bool]) -> None:
         self._run = run
-        self._feeder = feeder
+        self._feed_batch = feed_batch
+        self._is_wanted = is_wanted
         self._feeds: list[StreamFeed] = []
         self._last: dict[str, int] = {}
 
@@ -187,9 +179,9 @@ class Streams:
         """
         if order.epochs != 1:
             raise BadArguments("train", f"a stream is fed once; epochs={order.epochs} is for other data")
-        gate = BatchGate(FeedBatch(feeder=self._feeder, order=order, feed=feed))
+        gate = BatchGate(lambda source, number: self._feed_batch(source, order, feed=feed, batch=number))
         stream = self._open(data, order.stream, gate)
-        handle = StreamFeed(stream, gate, run=self._run, is_wanted=self._feeder.is_wanted)
+        handle = StreamFeed(stream, gate, run=self._run, is_wanted=self._is_wanted)
         self._feeds.append(handle)
         handle.start()
         return handle
@@ -219,7 +211,7 @@ class Streams:
         return query
 
 
-def is_stream(data: object) -> bool:
+def comes_by_and_by(data: object) -> bool:
     """Tells whether rows come by and by."""
     from pyspark.streaming import DStream
 

@@ -46,7 +46,7 @@ class StreamOrder:
             raise BadArguments("train", "checkpoint and trigger are for streaming DataFrames only")
         if is_frame and not self.checkpoint:
             raise BadArguments(
-                "train",
+                "train_stream",
                 "a streaming DataFrame needs checkpoint=, a folder that all executors can reach and that is its own, "
                 "where Spark keeps how far it was read",
             )
@@ -83,7 +83,9 @@ class QueryStream:
                 writer = writer.trigger(**order.trigger)
             self._query = writer.start()
         except (PySparkException, TypeError) as error:
-            raise BadArguments("train", f"Spark cannot read the stream so: {summary(error)}") from error
+            raise BadArguments(
+                "train_stream", f"Spark cannot read the stream so: {summary(error)}"
+            ) from error
         self._has_started.set()
 
     def has_ended(self, within_seconds: float) -> bool:
