@@ -89,6 +89,7 @@ class ScriptedBackend:
 
     name = "scripted"
     application = None
+    encrypts = False
 
     def __init__(self, *endings: Ending, urls: Sequence[str] = ()) -> None:
         self._endings = list(endings)
