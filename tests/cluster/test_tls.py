@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from hopyard.errors import PeerGone
 from hopyard.feed.driver.group_status import feed_token
 from hopyard.feed.driver.targets import FedNodes
 from hopyard.spark.session.encryption import encrypts
-from hopyard.testing.watching import say_the_word, sign_in, signed_in, wait_until
+from hopyard.testing.watching import sign_in, signed_in, wait_until
 from hopyard.tracking import RunReader
 from hopyard.wire import WireClient
 

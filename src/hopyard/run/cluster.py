@@ -116,7 +116,7 @@ class Cluster(Feedable):
             raise AlreadyStarted(self._name)
         options = self._options
         where = resolve(options.get("backend"), options.get("spark"))
-        self._tls = uses_tls(self._spec.tls, by_default=lambda: where.encrypts)
+        self._tls = uses_tls(given=self._spec.tls, by_default=lambda: where.encrypts)
         project = options.get("project") or Project.open()
         self._run = run = RunWriter.begin(
             project,

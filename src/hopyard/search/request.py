@@ -83,7 +83,7 @@ class SearchRequest:
         spec, payload = self._checked()
         project = self._project
         backend = self._backend(spec, project)
-        tls = uses_tls(self.options.get("tls"), by_default=lambda: backend.encrypts)
+        tls = uses_tls(given=self.options.get("tls"), by_default=lambda: backend.encrypts)
         earlier = self._name.earlier(project)
         space = self._space(earlier)
         room = spec.parallel or backend.room(spec.devices)

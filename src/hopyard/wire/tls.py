@@ -18,7 +18,7 @@ _CLOCK_SKEW = datetime.timedelta(days=1)
 
 
 def uses_tls(
-    given: bool | None, *, by_default: Callable[[], bool], environ: Mapping[str, str] = os.environ
+    *, given: bool | None, by_default: Callable[[], bool], environ: Mapping[str, str] = os.environ
 ) -> bool:
     """Returns whether the connections of a run are encrypted: as its user says, else HOPYARD_TLS, else its cluster.
 

@@ -161,16 +161,16 @@ def test_the_option_decides_then_the_variable_then_the_cluster(
     given: bool | None, variable: str | None, cluster: bool, expected: bool
 ) -> None:
     environ = {} if variable is None else {"HOPYARD_TLS": variable}
-    assert uses_tls(given, by_default=lambda: cluster, environ=environ) is expected
+    assert uses_tls(given=given, by_default=lambda: cluster, environ=environ) is expected
 
 
 def test_a_variable_that_is_neither_1_nor_0_is_refused() -> None:
     with pytest.raises(InvalidSetting, match=r"^HOPYARD_TLS='yes' cannot be used: give 1 .* or 0 not to\.$"):
-        uses_tls(None, by_default=lambda: False, environ={"HOPYARD_TLS": "yes"})
+        uses_tls(given=None, by_default=lambda: False, environ={"HOPYARD_TLS": "yes"})
 
 
 def test_what_to_install_is_told_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    assert not uses_tls(False, by_default=lambda: True, environ={})
+    assert not uses_tls(given=False, by_default=lambda: True, environ={})
     with pytest.raises(MissingDependency, match=r"pip install 'hopyard\[tls\]'"):
-        uses_tls(True, by_default=lambda: False, environ={})
+        uses_tls(given=True, by_default=lambda: False, environ={})
