@@ -55,6 +55,7 @@ class RunWriter:
         self._record = record
         self._clock = clock
         self._patience = patience
+        self._descriptors = threading.Event()  # nobody tells when there are some again
         # A heartbeat thread must not write RUNNING over the end that another thread is writing.
         self._lock = threading.Lock()
 
@@ -233,7 +234,7 @@ class RunWriter:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or time.monotonic() > deadline:
                     raise
-                time.sleep(PAUSE_SECONDS)
+                self._descriptors.wait(PAUSE_SECONDS)
             else:
                 break
         self._record = record
