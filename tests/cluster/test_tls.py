@@ -99,6 +99,23 @@ def test_the_slots_of_a_study_call_the_driver_over_tls(
 
 
 def test_a_run_is_not_encrypted_where_spark_is_not_and_nobody_asks(executors: SparkSession) -> None:
-    assert not encrypts(executors.sparkContext)
     result = hopyard.launch(square, {"x": 3})
     assert RunReader(Project.open(), result.run_id).record().details["tls"] is False
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("spark.ssl.enabled", "true", True),
+        ("spark.ssl.rpc.enabled", "True", True),
+        ("spark.network.crypto.enabled", "true", True),
+        ("spark.network.crypto.enabled", "false", False),
+        ("spark.io.encryption.enabled", "true", False),
+    ],
+)
+def test_spark_tells_whether_it_encrypts(
+    executors: SparkSession, setting: str, value: str, expected: bool
+) -> None:
+    from pyspark import SparkConf
+
+    assert encrypts(SparkConf(loadDefaults=False).set(setting, value)) is expected

@@ -105,7 +105,7 @@ class SparkBackend:
     @property
     def encrypts(self) -> bool:
         """Whether Spark encrypts its own connections."""
-        return encrypts(self._context)
+        return encrypts(self._context._conf)  # noqa: SLF001  getConf() copies all
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> SparkGroup:
         """Starts one Spark task per node, as soon as there are executors for all.

@@ -68,7 +68,7 @@ class SparkSlotBackend:
     @property
     def encrypts(self) -> bool:
         """Whether Spark encrypts its own connections."""
-        return encrypts(self._context)
+        return encrypts(self._context._conf)  # noqa: SLF001  getConf() copies all
 
     def room(self, devices: DeviceRequest) -> int:
         """Returns how many tasks the executors run at once.
