@@ -133,6 +133,7 @@ LAUNCH = [
         ("a number for a name", lambda: run(name=3), ("name=3", "give a text")),
         ("a master for spark", lambda: run(spark="local[2]"), ("spark='local[2]'", "local_spark()")),
         ("yes for a switch", lambda: run(progress="yes"), ("progress='yes'", "True, False or None")),
+        ("tls that is no switch", lambda: run(tls="on"), ("tls='on'", "True, False or None")),
         ("a tensorboard nowhere", lambda: run(tensorboard="node"), ("tensorboard='node'", "'chief'")),
     ),
     *mistakes(

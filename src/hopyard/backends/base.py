@@ -24,6 +24,7 @@ class GroupOptions:
         detach: Whether nodes leave their Spark tasks, so that others can have the slots.
         address: Where nodes on other machines find the driver; None to find out.
         ports: The ports that the driver may listen on for them.
+        tls: Whether they call it over TLS.
     """
 
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -32,6 +33,7 @@ class GroupOptions:
     detach: bool = False
     address: str | None = None
     ports: tuple[int, ...] = ANY_PORT
+    tls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,10 @@ class Backend(Protocol):
     @property
     def application(self) -> str | None:
         """The id of the application that runs belong to, if the backend has such a thing."""
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether it encrypts connections of its own; those of runs are then, too, unless their user says otherwise."""
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         """Starts one node per task."""

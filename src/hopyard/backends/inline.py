@@ -38,6 +38,7 @@ class InlineBackend:
 
     name = "inline"
     application = None
+    encrypts = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> InlineGroup:  # noqa: ARG002  no time passes
         """Runs all nodes to their end."""

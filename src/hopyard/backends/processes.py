@@ -27,6 +27,7 @@ class ProcessesBackend:
 
     name = "processes"
     application = None
+    encrypts = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         """Starts one process per task."""

@@ -26,6 +26,7 @@ from hopyard.protocol.outcome import Outcome
 from hopyard.spark.job import active_tasks, is_cancelled, is_stopped, lost_tasks
 from hopyard.spark.preflight.profiles import profile_for
 from hopyard.spark.preflight.room import Demand, Room, uses_barrier
+from hopyard.spark.session.encryption import encrypts
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.wire import WireServer
 from hopyard.worker.detach.lost_outcome import absent_outcome, lost_outcome, undelivered_outcome
@@ -102,6 +103,11 @@ class SparkBackend:
         """The id of the Spark application."""
         return str(self._context.applicationId)
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether Spark encrypts its own connections."""
+        return encrypts(self._context._conf)  # noqa: SLF001  getConf() copies all
+
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> SparkGroup:
         """Starts one Spark task per node, as soon as there are executors for all.
 
@@ -141,7 +147,7 @@ class SparkGroup:
             driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
             address = options.address or driver_address(driver_host)
             self._server = WireServer(
-                CoordinatorService(self._coordinator), address=address, port=options.ports
+                CoordinatorService(self._coordinator), address=address, port=options.ports, tls=options.tls
             )
             resources.enter_context(self._server)
             if self._room.is_there():

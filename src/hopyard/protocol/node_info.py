@@ -30,6 +30,7 @@ class NodeInfo:
         cluster: Addresses by role.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
         feed_ports: The ports at which it may be fed.
+        tls: Whether it is fed over TLS.
         trial: Which trial of a study it is; -1 outside of one.
         is_judged: Whether a trial is told if what it reports is hopeless.
     """
@@ -49,6 +50,7 @@ class NodeInfo:
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
     feed_token: str = ""
     feed_ports: Sequence[int] = (0,)
+    tls: bool = False
     trial: int = -1
     is_judged: bool = False
 

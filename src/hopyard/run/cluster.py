@@ -36,6 +36,7 @@ from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunId, RunState, RunWriter, run_paths
 from hopyard.view.feed_meter import FeedMeter
 from hopyard.view.view import View
+from hopyard.wire import uses_tls
 from hopyard.worker.periodic import Periodic, PeriodicThread
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Cluster:
         self._thread: RunThread | None = None
         self._is_told = False
         self._feed: FeedController | None = None
+        self._tls = False
         self._feed_secret = secrets.token_urlsafe() if self._spec.feed else ""
         self._start_error: BaseException | None = None
 
@@ -122,13 +124,14 @@ class Cluster:
         Raises:
             NoActiveSpark: Spark is to be used and there is no session.
             NotEnoughSlots: This Spark has no room for so many nodes.
-            MissingDependency: ``tensorboard`` was asked for and is not installed.
+            MissingDependency: ``tensorboard`` or ``tls`` was asked for, and what it needs is not installed.
             AlreadyStarted: A cluster is one run; make another one for another run.
         """
         if self._run is not None:
             raise AlreadyStarted(self._name)
         options = self._options
         where = resolve(options.get("backend"), options.get("spark"))
+        self._tls = uses_tls(given=self._spec.tls, by_default=lambda: where.encrypts)
         project = options.get("project") or Project.open()
         self._run = run = RunWriter.begin(
             project,
@@ -139,7 +142,7 @@ class Cluster:
             backend=where.name,
             description=options.get("description", ""),
             roles=[node.role.value for node in self._spec.plan.nodes],
-            details={"parameters": self._parameters} if self._parameters else {},
+            details={"tls": self._tls, **({"parameters": self._parameters} if self._parameters else {})},
             trial=self._trial,
         )
         self._project = project
@@ -431,6 +434,7 @@ class Cluster:
                 payload=self._payload,
                 feed_secret=self._feed_secret,
                 companions=companions,
+                tls=self._tls,
             )
             lines = self._view.lines if self._spec.stream_logs else None
             controller = RunController(

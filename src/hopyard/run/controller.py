@@ -47,6 +47,7 @@ class RunPlan:
     payload: bytes
     feed_secret: str = ""
     companions: tuple[Companion, ...] = ()
+    tls: bool = False
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:
         """Returns what each node is to be given."""
@@ -68,6 +69,7 @@ class RunPlan:
                 streams=self.spec.stream_logs,
                 companions=self.companions,
                 feed_token=feed_token(self.feed_secret, attempt),
+                tls=self.tls,
             )
             for node in self.spec.plan.nodes
         ]
@@ -115,6 +117,7 @@ class RunController:
             detach=score.spec.feed,
             address=score.spec.driver_address,
             ports=score.spec.driver_ports,
+            tls=score.tls,
         )
         self._port_races = 0
         self._stop_reason: str | None = None

@@ -73,6 +73,9 @@ class RunOptions(TypedDict, total=False):
             rank 0. Its address is logged, in the run's record (``hopyard runs``), and in `Cluster.tensorboard_url`.
         feed: Whether the nodes are fed by `Cluster.train` and `Cluster.inference`. They then leave their Spark tasks,
             so that there are slots for the tasks that feed them.
+        tls: Whether all connections of the run are encrypted; by default as HOPYARD_TLS says (1 or 0), else if Spark
+            encrypts its own. It needs ``pip install 'hopyard[tls]'`` on the driver and, for nodes that are fed, on
+            executors.
         stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
         progress: Whether a table of the nodes is shown while they run; by default on a terminal and in a
             notebook.
@@ -99,6 +102,7 @@ class RunOptions(TypedDict, total=False):
     ports: Sequence[int] | None
     tensorboard: bool | str
     feed: bool
+    tls: bool | None
     stream_logs: bool
     progress: bool | None
     name: str | None
@@ -125,6 +129,7 @@ def run_options(
     ports: Sequence[int] | None = None,
     tensorboard: bool | str = False,
     feed: bool = False,
+    tls: bool | None = None,
     stream_logs: bool = False,
     progress: bool | None = None,
     name: str | None = None,
@@ -174,6 +179,7 @@ class TrainSpec:
         max_restarts: How often the whole run is started again.
         on_driver: Whether parameter servers and evaluator run beside the driver.
         feed: Whether the nodes are fed by the driver.
+        tls: Whether all connections are encrypted; None if the user does not say.
         stream_logs: Whether the nodes' output appears at the driver.
         tensorboard: Whether and where a TensorBoard shows the run.
         frameworks: Those that are told of the cluster, by name.
@@ -189,6 +195,7 @@ class TrainSpec:
     max_restarts: int = 0
     on_driver: bool = False
     feed: bool = False
+    tls: bool | None = None
     stream_logs: bool = False
     tensorboard: bool | str = False
     frameworks: tuple[str, ...] = ()
@@ -239,6 +246,7 @@ class TrainSpec:
             max_restarts=restarts,
             on_driver=_switch(options, "driver_ps_nodes"),
             feed=_switch(options, "feed"),
+            tls=options.get("tls"),
             stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
             frameworks=NAMES if plan.size > 1 else (),

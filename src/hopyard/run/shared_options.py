@@ -41,6 +41,7 @@ def _expected() -> dict[str, tuple[Callable[[object], bool], str]]:
         "description": (_is_text, TEXT.format("description")),
         "kind": (_is_text, TEXT.format("kind")),
         "progress": (_is_switch, "give True, False or None"),
+        "tls": (_is_switch, "give True, False or None"),
         "project": (_is_project, "give a Project, such as project=hopyard.Project.open(name='mnist')"),
         "spark": (_is_spark, "give a SparkSession, such as spark=hopyard.local_spark()"),
     }

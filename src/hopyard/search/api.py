@@ -55,6 +55,7 @@ def search(
     description: str = "",
     resume: bool | Literal["if_exists"] = False,
     tensorboard: bool = False,
+    tls: bool | None = None,
     progress: bool | None = None,
     spark: SparkSession | SparkContext | None = None,
     backend: str | None = None,
@@ -98,6 +99,8 @@ def search(
             study of the function. ``"if_exists"``: go on with it if there is one, else start it. What has ended stays,
             what was under way runs again.
         tensorboard: Show the study in a TensorBoard while it runs.
+        tls: Whether all connections of the study are encrypted; by default as HOPYARD_TLS says (1 or 0), else if Spark
+            encrypts its own. It needs ``pip install 'hopyard[tls]'`` on the driver.
         progress: Whether a table of the trials is shown; by default on a terminal and in a notebook.
         spark: The session to run on; the active one if not given.
         backend: ``"spark"`` (the default) or ``"processes"`` (this machine, no Spark).
@@ -142,6 +145,7 @@ def grid_search(  # noqa: D417  those that all share are described in `search`
     description: str = "",
     resume: bool | Literal["if_exists"] = False,
     tensorboard: bool = False,
+    tls: bool | None = None,
     progress: bool | None = None,
     spark: SparkSession | SparkContext | None = None,
     backend: str | None = None,
@@ -186,6 +190,7 @@ def random_search(  # noqa: D417  those that all share are described in `search`
     description: str = "",
     resume: bool | Literal["if_exists"] = False,
     tensorboard: bool = False,
+    tls: bool | None = None,
     progress: bool | None = None,
     spark: SparkSession | SparkContext | None = None,
     backend: str | None = None,
@@ -234,6 +239,7 @@ def differential_evolution(  # noqa: D417  those that all share are described in
     description: str = "",
     resume: bool | Literal["if_exists"] = False,
     tensorboard: bool = False,
+    tls: bool | None = None,
     progress: bool | None = None,
     spark: SparkSession | SparkContext | None = None,
     backend: str | None = None,
@@ -290,6 +296,7 @@ def ablation(  # noqa: D417  those that all share are described in `search`
     description: str = "",
     resume: bool | Literal["if_exists"] = False,
     tensorboard: bool = False,
+    tls: bool | None = None,
     progress: bool | None = None,
     spark: SparkSession | SparkContext | None = None,
     backend: str | None = None,

@@ -52,6 +52,7 @@ class SearchOptions(TypedDict, total=False):
     description: str
     resume: Resume
     tensorboard: bool
+    tls: bool | None
     progress: bool | None
     spark: SparkSession | SparkContext | None
     backend: str | None

@@ -28,6 +28,7 @@ from hopyard.search.trial.cluster_slots import ClusterSlotBackend
 from hopyard.search.trial.result import Wanted
 from hopyard.store import Project
 from hopyard.tracking import study_record
+from hopyard.wire import uses_tls
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -82,6 +83,7 @@ class SearchRequest:
         spec, payload = self._checked()
         project = self._project
         backend = self._backend(spec, project)
+        tls = uses_tls(given=self.options.get("tls"), by_default=lambda: backend.encrypts)
         earlier = self._name.earlier(project)
         space = self._space(earlier)
         room = spec.parallel or backend.room(spec.devices)
@@ -102,6 +104,7 @@ class SearchRequest:
                 description=self.options.get("description", ""),
                 earlier=earlier,
                 tensorboard=self.options.get("tensorboard", False),
+                tls=tls,
                 progress=self.options.get("progress"),
                 go_on=(go_on or self._same_call)(name),
             )
@@ -219,6 +222,7 @@ def _cluster_options(spec: SearchSpec, project: Project, options: SearchOptions)
         "gpus_per_node": spec.devices.gpus,
         "gpu_fraction": spec.devices.fraction,
         "lease_seconds": spec.rules.lease,
+        "tls": options.get("tls"),
         "spark": options.get("spark"),
         "backend": options.get("backend"),
         "project": project,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import getpass
 import logging
 import os
@@ -24,6 +25,8 @@ from hopyard.tracking.runid import RunId, run_number
 from hopyard.tracking.states import RunState
 
 LOG = logging.getLogger(__name__)
+DESCRIPTOR_SECONDS = 10.0
+PAUSE_SECONDS = 0.1
 _ENDS = (RunState.FINISHED, RunState.FAILED, RunState.KILLED)
 
 
@@ -35,12 +38,26 @@ class RunWriter:
     """
 
     def __init__(
-        self, project: Project, record: RunRecord, *, clock: Callable[[], float] = time.time
+        self,
+        project: Project,
+        record: RunRecord,
+        *,
+        clock: Callable[[], float] = time.time,
+        patience: float = DESCRIPTOR_SECONDS,
     ) -> None:
-        """Takes over a record that `begin` has created."""
+        """Takes over a record that `begin` has created.
+
+        Args:
+            project: Where the run is kept.
+            record: The record.
+            clock: Seconds since the epoch.
+            patience: Seconds to wait where this process may open no more files: a crowd of strangers is gone by then.
+        """
         self._project = project
         self._record = record
         self._clock = clock
+        self._patience = patience
+        self._descriptors = threading.Event()  # nobody tells when there are some again
         # A heartbeat thread must not write RUNNING over the end that another thread is writing.
         self._lock = threading.Lock()
         self._is_given_up = False  # its end could not be recorded, which was told
@@ -63,6 +80,7 @@ class RunWriter:
         trial: RunId | None = None,
         driver: DriverProcess | None = None,
         clock: Callable[[], float] = time.time,
+        patience: float = DESCRIPTOR_SECONDS,
     ) -> Self:
         """Returns the writer of a new run, which has the next free number and is RUNNING in the project.
 
@@ -89,8 +107,8 @@ class RunWriter:
             driver=(driver or DriverProcess.this()).to_json(),
         )
         if trial is None:
-            return cls(project, _create(project, draft), clock=clock)
-        writer = cls(project, draft, clock=clock)
+            return cls(project, _create(project, draft), clock=clock, patience=patience)
+        writer = cls(project, draft, clock=clock, patience=patience)
         writer.heartbeat()
         return writer
 
@@ -223,7 +241,17 @@ class RunWriter:
             raise RunEnded(str(self.id), self._record.state.value)
 
     def _put(self, record: RunRecord) -> None:
-        self._project.put(run_paths(self._project, record.id).record, encode_file(record))
+        path, content = run_paths(self._project, record.id).record, encode_file(record)
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._project.put(path, content)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or time.monotonic() > deadline:
+                    raise
+                self._descriptors.wait(PAUSE_SECONDS)
+            else:
+                break
         self._record = record
 
 

@@ -43,6 +43,10 @@ class Endpoint:
         """Returns the endpoint, token included, as a JSON object."""
         return {"host": self.host, "port": self.port, "token": self.token, "certificate": self.certificate}
 
+    def without_token(self) -> dict[str, Json]:
+        """Returns what of the endpoint is no secret, as a JSON object; `from_json` takes it with a token added."""
+        return {name: value for name, value in self.to_json().items() if name != "token"}
+
     @classmethod
     def from_json(cls, value: Mapping[str, Json]) -> Endpoint:
         """Returns the endpoint that `to_json` wrote.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 from urllib.parse import unquote
 
@@ -38,10 +38,13 @@ class TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarr
 class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """A Flight server that listens as soon as it is made and hands every call to a `Service`."""
 
-    def __init__(self, service: Service, *, max_message_bytes: int, **options: Any) -> None:
+    def __init__(
+        self, service: Service, *, max_message_bytes: int, on_call: Callable[[str], None], **options: Any
+    ) -> None:
         # before the base class starts to serve
         self._service = service
         self._limit = max_message_bytes
+        self._on_call = on_call
         self._running = RunningCalls()
         super().__init__(**options)
 
@@ -51,6 +54,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
 
     def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
         """Answers one control message."""
+        self._on_call(context.peer())
         doing = f"call {action.type}"
         with answering(doing), self._running.entered():
             message = decode(memoryview(action.body), doing=doing, limit=self._limit)
@@ -65,6 +69,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         writer: flight.FlightMetadataWriter,
     ) -> None:
         """Lets the service consume a stream, and replies."""
+        self._on_call(context.peer())
         stream, batches = _poured("receive", context, descriptor, reader)
         with answering(batches.doing), self._running.entered():
             reply = self._service.receive(stream, batches)
@@ -74,6 +79,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
 
     def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
         """Starts a stream that the client draws."""
+        self._on_call(context.peer())
         with answering("send"):
             stream = _text(ticket.ticket)
         doing = f"send {stream}"
@@ -89,6 +95,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         writer: flight.MetadataRecordBatchWriter,
     ) -> None:
         """Answers a stream with a stream."""
+        self._on_call(context.peer())
         stream, batches = _poured("exchange", context, descriptor, reader)
         with answering(batches.doing), self._running.entered():
             answers = self._service.exchange(stream, batches)

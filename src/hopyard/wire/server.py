@@ -15,16 +15,18 @@ import pyarrow
 
 from hopyard.errors import PortsTaken
 from hopyard.wire.address import routable_address
-from hopyard.wire.connection import sever
+from hopyard.wire.connection import Connections, raise_descriptor_limit
 from hopyard.wire.endpoint import Endpoint
 from hopyard.wire.handler import FlightHandler, TokenCheck
 from hopyard.wire.message import MAX_MESSAGE_BYTES
 from hopyard.wire.quiet import quiet_grpc
 from hopyard.wire.service import Service
+from hopyard.wire.strangers import Strangers
 from hopyard.wire.tls import make_identity
 
 _LOG = logging.getLogger(__name__)
 _TOKEN_BYTES = 32
+_CROWD_SHARE = 4  # a crowd of strangers has a quarter of the descriptors
 
 
 class WireServer:
@@ -39,6 +41,7 @@ class WireServer:
         token: The secret that clients must show; by default a new random one of 256 bits.
         max_message_bytes: Largest control message that is taken or sent.
         close_timeout: Seconds that `close` takes at the most.
+        stranger_seconds: Seconds that a connection may be without a call that shows the token.
 
     Raises:
         NoSuchAddress: This machine has no such address.
@@ -57,12 +60,15 @@ class WireServer:
         token: str | None = None,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         close_timeout: float = 5.0,
+        stranger_seconds: float = 10.0,
     ) -> None:
         host = routable_address(address or network)
         token = token or secrets.token_urlsafe(_TOKEN_BYTES)
         identity = make_identity(host, now=datetime.datetime.now(datetime.UTC)) if tls else None
+        self._strangers = Strangers(stranger_seconds, crowd=raise_descriptor_limit() // _CROWD_SHARE)
         options: dict[str, Any] = {
             "service": service,
+            "on_call": self._strangers.admit,
             "max_message_bytes": max_message_bytes,
             "middleware": {"token": TokenCheck(token)},
         }
@@ -73,12 +79,20 @@ class WireServer:
         self._close_timeout = close_timeout
         self._closing = threading.Lock()
         self.endpoint = Endpoint(host=host, port=self._flight.port, token=token, certificate=certificate)
+        self._connections = Connections(host, self._flight.port)
+        self._connections.defer()
+        self._strangers.start(self._connections)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_details: object) -> None:
         self.close()
+
+    @property
+    def strangers(self) -> int:
+        """How many connections there were, when last looked, that had not shown the token."""
+        return self._strangers.count
 
     def close(self) -> None:
         """Stops the server within `close_timeout` seconds; a second call does nothing.
@@ -94,14 +108,16 @@ class WireServer:
         closer = threading.Thread(
             target=self._flight.__exit__, args=(None, None, None), name="hopyard-wire-close", daemon=True
         )
+        self._strangers.stop()
         closer.start()
         closer.join(self._close_timeout / 2)
         if closer.is_alive():
-            sever(self.endpoint.host, self.endpoint.port)
+            self._connections.sever()
             self._flight.interrupt()
             closer.join(self._close_timeout / 2)
         if closer.is_alive():
             _LOG.warning("%s closed while a service method was still running", self.endpoint.peer)
+        self._connections.close()
 
 
 def _listen(

@@ -57,6 +57,7 @@ class NodeTask:
         streams: Whether its output is sent to the driver as well.
         companions: What runs beside rank 0.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
+        tls: Whether they do so over TLS.
         trial: Which trial of a study it is; -1 outside of one.
         is_judged: Whether a trial is told if what it reports is hopeless.
     """
@@ -78,6 +79,7 @@ class NodeTask:
     streams: bool = False
     companions: tuple[Companion, ...] = ()
     feed_token: str = ""
+    tls: bool = False
     trial: int = -1
     is_judged: bool = False
 
@@ -99,6 +101,7 @@ class NodeTask:
             cluster=place.members.by_role,
             feed_token=self.feed_token if self.node.trains else "",
             feed_ports=self.ports,
+            tls=self.tls,
             trial=self.trial,
             is_judged=self.is_judged,
         )

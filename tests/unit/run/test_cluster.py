@@ -20,6 +20,7 @@ from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
 from hopyard.errors import (
     AlreadyStarted,
+    MissingDependency,
     NodeFailed,
     NotEnoughSlots,
     NotFed,
@@ -33,7 +34,7 @@ from hopyard.run.options import TrainSpec
 from hopyard.testing.node_functions import serve_for_ever, square, wait_for_ever
 from hopyard.testing.processes import still_running
 from hopyard.testing.watching import sign_in, signed_in, wait_until
-from hopyard.tracking import NodeState, RunReader, RunRecord, RunState
+from hopyard.tracking import NodeState, RunReader, RunRecord, RunState, list_runs
 from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.task import NodeTask
 
@@ -143,6 +144,7 @@ class FullBackend:
 
     name = "full"
     application = None
+    encrypts = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         raise NotEnoughSlots(len(tasks), "slots", 0, "full", "wait")
@@ -156,6 +158,35 @@ def test_a_cluster_that_could_not_start_tells_why_to_all_who_ask_later() -> None
     cluster.stop()
     assert cluster.nodes() == ()
     assert record_of(cluster).state is RunState.FAILED
+
+
+class EncryptedBackend(ProcessesBackend):
+    """A backend that encrypts its own connections."""
+
+    encrypts = True
+
+
+@pytest.mark.parametrize(("backend", "given", "expected"), [
+    (EncryptedBackend(), None, True),
+    (EncryptedBackend(), False, False),
+    (ProcessesBackend(), None, False),
+    (ProcessesBackend(), True, True),
+])  # fmt: skip
+def test_a_run_is_encrypted_if_what_it_runs_on_is_and_the_record_has_it(
+    backend: ProcessesBackend, given: bool | None, expected: bool
+) -> None:
+    with Cluster(square, (2,), backend=backend, tls=given) as cluster:
+        cluster.wait()
+    assert record_of(cluster).details["tls"] is expected
+
+
+def test_what_tls_needs_is_looked_for_before_there_is_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(MissingDependency, match="hopyard\\[tls\\]"):
+        hopyard.launch(square, (2,), backend="processes", tls=True)
+    with pytest.raises(MissingDependency, match="hopyard\\[tls\\]"):
+        hopyard.grid_search(square, {"x": [1]}, backend="processes", tls=True)
+    assert not list_runs(Project.open()).runs
 
 
 def test_a_specification_takes_the_place_of_options() -> None:

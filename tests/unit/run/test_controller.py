@@ -96,6 +96,7 @@ class ScriptedBackend:
 
     name = "scripted"
     application = None
+    encrypts = False
 
     def __init__(self, *endings: Ending, urls: Sequence[str] = (), step: int | None = None) -> None:
         self._endings = list(endings)

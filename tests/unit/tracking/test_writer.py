@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import errno
+import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -175,3 +178,34 @@ def test_an_end_inside_the_context_stands(project, begin):
     with begin() as run:
         run.finish(RunState.KILLED, error="stopped by the user")
     assert RunReader(project, run.id).record().error == "stopped by the user"
+
+
+@contextmanager
+def no_descriptors():
+    """Lets this process open no file; gives what lets it open some again."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        yield lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_the_end_is_on_record_though_descriptors_ran_out_for_a_while(project, begin):
+    run = begin()
+    ending = threading.Thread(target=run.finish, args=(RunState.FINISHED,))
+    with no_descriptors() as give_back:
+        ending.start()
+        ending.join(0.3)
+        is_waiting = ending.is_alive()
+        give_back()
+        ending.join(10)
+    assert is_waiting
+    assert RunReader(project, run.id).record().state is RunState.FINISHED
+
+
+def test_it_is_told_if_descriptors_do_not_come_back(project, begin):
+    run = begin(patience=0.2)
+    with no_descriptors(), pytest.raises(OSError) as caught:  # noqa: PT011  its number tells
+        run.finish(RunState.FINISHED)
+    assert caught.value.errno == errno.EMFILE

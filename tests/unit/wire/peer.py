@@ -1,6 +1,7 @@
 """A peer in a process of its own, for the tests that kill one.
 
 `peer.py endless` and `peer.py witness` print the endpoint of a server and serve until stdin is closed;
+`peer.py scarce` may open 1,024 files, and says whether it can open another one.
 `peer.py pour` reads an endpoint from stdin and pours without end into its stream "sink".
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import os
+import resource
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,6 +20,7 @@ import pyarrow
 
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, WireClient, WireServer
 
+DESCRIPTORS = 1024
 BATCH = pyarrow.record_batch({"x": pyarrow.array(range(10_000), pyarrow.int64())})
 
 
@@ -63,6 +67,17 @@ class Witness(Service):
         return pyarrow.RecordBatchReader.from_batches(BATCH.schema, [BATCH])
 
 
+class Scarce(Service):
+    """Tells what comes of opening a file."""
+
+    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as error:
+            return {"error": str(error)}
+        return {"error": None}
+
+
 def endless() -> Iterator[pyarrow.RecordBatch]:
     return itertools.repeat(BATCH)
 
@@ -90,6 +105,9 @@ def main(role: str) -> None:
             serve(Endless())
         case "witness":
             serve(Witness())
+        case "scarce":
+            resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+            serve(Scarce())
         case "pour":
             pour()
 

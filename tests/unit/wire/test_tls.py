@@ -5,13 +5,15 @@ import datetime
 import ipaddress
 import socket
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
 
 import pytest
 from cryptography import x509
 
-from hopyard.errors import MissingDependency, NotAuthenticated, PeerGone, PeerNotTrusted
-from hopyard.wire import Json, Service, WireClient, WireServer
+from hopyard.errors import InvalidSetting, MissingDependency, NotAuthenticated, PeerGone, PeerNotTrusted
+from hopyard.wire import Endpoint, Json, Service, WireClient, WireServer, uses_tls
 from hopyard.wire.tls import make_identity
 
 pytestmark = pytest.mark.unit
@@ -87,3 +89,90 @@ def test_tls_without_cryptography_names_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(MissingDependency, match=r"pip install 'hopyard\[tls\]'"):
         WireServer(Echo(), address="127.0.0.1", tls=True)
+
+
+# --- what an eavesdropper sees ---------------------------------------------------------------------
+
+
+class Recorder:
+    """Stands between a client and a server, for one connection, and records what it passes on.
+
+    Attributes:
+        endpoint: Where the client finds it.
+    """
+
+    def __init__(self, server: Endpoint, resources: ExitStack) -> None:
+        self._server = server
+        self._seen = bytearray()
+        self._resources = resources
+        self._listener = resources.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.endpoint = dataclasses.replace(server, port=self._listener.getsockname()[1])
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    @property
+    def seen(self) -> bytes:
+        """All that has passed, once the connection has ended."""
+        for thread in self._threads:
+            thread.join(10)
+        return bytes(self._seen)
+
+    def _accept(self) -> None:
+        near = self._resources.enter_context(self._listener.accept()[0])
+        far = self._resources.enter_context(socket.create_connection((self._server.host, self._server.port)))
+        for source, target in ((near, far), (far, near)):
+            self._threads.append(threading.Thread(target=self._pass_on, args=(source, target)))
+            self._threads[-1].start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(ConnectionError):  # one end has hung up, and so does the other one
+            while data := source.recv(1 << 16):
+                self._seen += data
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_neither_the_token_nor_a_message_can_be_read_on_the_way_with_tls(tls: bool) -> None:
+    with ExitStack() as resources:
+        server = resources.enter_context(WireServer(Echo(), address="127.0.0.1", tls=tls))
+        recorder = Recorder(server.endpoint, resources)
+        with WireClient(recorder.endpoint) as client:
+            client.call("echo", {"a": "a-plain-word"})
+        can_read = [word in recorder.seen for word in (server.endpoint.token.encode(), b"a-plain-word")]
+    assert can_read == [not tls, not tls]
+
+
+# --- who decides -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "cluster", "expected"),
+    [
+        (None, None, False, False),
+        (None, None, True, True),
+        (None, "", True, True),
+        (None, "0", True, False),
+        (None, "1", False, True),
+        (False, "1", True, False),
+        (True, "0", False, True),
+    ],
+)
+def test_the_option_decides_then_the_variable_then_the_cluster(
+    given: bool | None, variable: str | None, cluster: bool, expected: bool
+) -> None:
+    environ = {} if variable is None else {"HOPYARD_TLS": variable}
+    assert uses_tls(given=given, by_default=lambda: cluster, environ=environ) is expected
+
+
+def test_a_variable_that_is_neither_1_nor_0_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match=r"^HOPYARD_TLS='yes' cannot be used: give 1 .* or 0 not to\.$"):
+        uses_tls(given=None, by_default=lambda: False, environ={"HOPYARD_TLS": "yes"})
+
+
+def test_what_to_install_is_told_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    assert not uses_tls(given=False, by_default=lambda: True, environ={})
+    with pytest.raises(MissingDependency, match=r"pip install 'hopyard\[tls\]'"):
+        uses_tls(given=True, by_default=lambda: False, environ={})

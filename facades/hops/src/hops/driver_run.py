@@ -151,6 +151,7 @@ class DriverBackend:
 
     application: str | None
     name: str = "inline"
+    encrypts: bool = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         """Runs all nodes to their end."""

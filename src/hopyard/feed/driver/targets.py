@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,8 +216,8 @@ class FedNodes:
             raise error
 
     def _node(self, node: NodeStatus, attempt: int) -> FeedNode:
-        host, _, port = node.notes[ADDRESS].rpartition(":")
-        endpoint = Endpoint(host=host, port=int(port), token=feed_token(self._secret, attempt))
+        address = json.loads(node.notes[ADDRESS])
+        endpoint = Endpoint.from_json({**address, "token": feed_token(self._secret, attempt)})
         return FeedNode(rank=node.rank, host=node.host, endpoint=endpoint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import tempfile
@@ -76,13 +77,14 @@ class NodeFeed:
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
+                tls=self._info.tls,
                 max_message_bytes=MESSAGE_BYTES,
                 close_timeout=CLOSE_SECONDS,
             )
             resources.enter_context(server)
             resources.push(self._stop)
             resources.enter_context(PeriodicThread(Periodic(self._tell, TELL_SECONDS)))
-            Note(note=ADDRESS, text=f"{host}:{server.endpoint.port}").send(self._environ)
+            Note(note=ADDRESS, text=json.dumps(server.endpoint.without_token())).send(self._environ)
             self._resources = resources.pop_all()
         return self
 

@@ -68,6 +68,7 @@ class StudyPlan:
         description: Free text.
         earlier: The run to go on with; None for a new one.
         tensorboard: Whether a TensorBoard shows it while it goes on.
+        tls: Whether its slots ask the driver over TLS.
         progress: Whether a table of the trials is shown; None for terminals and notebooks only.
         go_on: How a user goes on with the study after it was interrupted.
     """
@@ -85,6 +86,7 @@ class StudyPlan:
     description: str = ""
     earlier: RunRecord | None = None
     tensorboard: bool = False
+    tls: bool = False
     progress: bool | None = None
     go_on: str = ""
 
@@ -161,7 +163,9 @@ class StudyRunner:
     def _begin(self) -> RunWriter:
         plan = self._plan
         if self._earlier is not None:
-            return RunWriter.resume(plan.project, self._earlier, "the study was resumed")
+            run = RunWriter.resume(plan.project, self._earlier, "the study was resumed")
+            run.annotate(tls=plan.tls)
+            return run
         return RunWriter.begin(
             plan.project,
             app_id=plan.backend.application or process_application_id(),
@@ -170,6 +174,7 @@ class StudyRunner:
             nodes=plan.parallel,
             backend=plan.backend.name,
             description=plan.description,
+            details={"tls": plan.tls},
         )
 
     def _open(self, journal: Journal) -> None:
@@ -250,6 +255,7 @@ class StudyRunner:
             isolate=spec.isolate,
             is_judged=plan.is_judged,
             devices=spec.devices,
+            tls=plan.tls,
             events=self._events,
         )
 

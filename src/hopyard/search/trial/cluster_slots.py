@@ -69,6 +69,11 @@ class ClusterSlotBackend:
         """The id of the application that runs belong to."""
         return self.inner.application
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether it encrypts connections of its own."""
+        return self.inner.encrypts
+
     def room(self, devices: DeviceRequest) -> int:
         """Returns how many clusters there is room for; a plan that never fits is refused by the first of them."""
         return max(1, self.inner.room(devices) // self.nodes)

@@ -53,6 +53,7 @@ class SlotOrders:
         payload: What each trial runs, pickled.
         objectives: The names of what is compared.
         driver: Where to ask; None beside the driver, which is at hand.
+        tls: Whether the driver is asked over TLS.
         search_path: Where the driver finds modules; what exists here too is used.
         environment: Variables for the trials' processes.
         lease_seconds: How long the driver may be out of reach.
@@ -70,6 +71,7 @@ class SlotOrders:
     payload: bytes
     objectives: tuple[str, ...]
     driver: Endpoint | None = None
+    tls: bool = False
     search_path: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     lease_seconds: float = 30.0

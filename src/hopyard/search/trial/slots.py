@@ -40,6 +40,10 @@ class SlotBackend(Protocol):
     def application(self) -> str | None:
         """The id of the application that runs belong to, if the backend has such a thing."""
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether it encrypts connections of its own; those of studies are then, too, unless their user says otherwise."""
+
     def room(self, devices: DeviceRequest) -> int:
         """Returns how many slots there is room for."""
 
@@ -52,6 +56,7 @@ class ProcessSlotBackend:
 
     name = "processes"
     application = None
+    encrypts = False
 
     def room(self, devices: DeviceRequest) -> int:  # noqa: ARG002  GPUs are leased by each slot
         """Returns how many processors there are."""

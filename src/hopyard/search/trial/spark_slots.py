@@ -24,6 +24,7 @@ from hopyard.spark.job import (
 )
 from hopyard.spark.preflight.profiles import profile_for
 from hopyard.spark.preflight.room import Demand, Room, slots_at_once
+from hopyard.spark.session.encryption import encrypts
 from hopyard.wire import WireClient, WireServer
 from hopyard.worker.gpus.request import DeviceRequest
 
@@ -64,6 +65,11 @@ class SparkSlotBackend:
         """The id of the Spark application."""
         return str(self._context.applicationId)
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether Spark encrypts its own connections."""
+        return encrypts(self._context._conf)  # noqa: SLF001  getConf() copies all
+
     def room(self, devices: DeviceRequest) -> int:
         """Returns how many tasks the executors run at once.
 
@@ -100,7 +106,7 @@ class SparkSlots:
             own_tasks=lambda: active_tasks(context, self._group),
         )
         host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
-        self._server = WireServer(service, address=driver_address(host))
+        self._server = WireServer(service, address=driver_address(host), tls=orders.tls)
         self._orders = replace(orders, driver=self._server.endpoint)
         self._starts = self._lost = 0
         self._ends_at_start = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.wire import WireServer
 
 SECRET = "a-secret"
-NOWHERE = "127.0.0.1:1"
+NOWHERE = json.dumps({"host": "127.0.0.1", "port": 1, "certificate": None})
 
 
 def node(rank: int, phase: Phase = Phase.RUNNING, address: str = NOWHERE, **state: bool) -> NodeStatus:
@@ -79,4 +80,4 @@ class Servers:
         )
         server = WireServer(service, address="127.0.0.1", token=feed_token(SECRET, attempt))
         endpoint = self._resources.enter_context(server).endpoint
-        return inbox, f"{endpoint.host}:{endpoint.port}"
+        return inbox, json.dumps(endpoint.without_token())
