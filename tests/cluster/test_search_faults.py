@@ -21,9 +21,11 @@ import hopyard
 from hopyard import NodeContext, Project
 from hopyard.errors import BackendFailed
 from hopyard.search.study.study import Study
+from hopyard.search.trial.slot import CALL_SECONDS
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunState, TrialState, find_run, run_paths
+from hopyard.worker.lease import longest_silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +35,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # JVMs that start fast
 SECONDS = 120
 END_SECONDS = 30
+NOTICE_SECONDS = 5
 PROGRAM = Path(__file__).with_name("search_program.py")
 NAME, TRIALS, WAITING = "killed", 8, (3, 4)  # as in the program
 MORE_TRIALS, MORE_WAITING = 16, (3, 4, 5, 6)
@@ -100,6 +103,19 @@ def test_the_trial_of_a_killed_python_worker_runs_again(
     python_worker_of(victim).kill()
     check_that_only_trial_0_ran_twice(study.result(SECONDS))
     assert not still_running([victim], END_SECONDS)
+
+
+def test_the_trial_of_a_python_worker_that_hangs_ends_and_runs_again(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    study, victim = start(pool, spark=executors, lease_seconds=4)
+    worker = python_worker_of(victim)
+    worker.suspend()
+    try:
+        assert not still_running([victim], longest_silence(4, CALL_SECONDS) + NOTICE_SECONDS)
+    finally:
+        worker.resume()
+    check_that_only_trial_0_ran_twice(study.result(SECONDS))
 
 
 def wait_as_a_pair_at_first(number: int, ctx: NodeContext) -> float:

@@ -29,11 +29,15 @@ class TrialProcess:
     Args:
         scratch: A folder of the slot, with the payload in it.
         environment: The whole environment of the process; trials add to it.
+        longest_silence: See `Child`.
     """
 
-    def __init__(self, scratch: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, scratch: Path, environment: Mapping[str, str], *, longest_silence: float | None = None
+    ) -> None:
         self._scratch = scratch
         self._environment = environment
+        self._longest_silence = longest_silence
         self._resources = ExitStack()
         self._child: Child | None = None
         self._orders: FileIO | None = None
@@ -73,6 +77,12 @@ class TrialProcess:
             self._is_stopped = True
             if self._child is not None:
                 self._child.stop()
+
+    def show_life(self) -> None:
+        """Tells the process's warden that this one goes on."""
+        with self._lock:
+            if self._child is not None:
+                self._child.show_life()
 
     def close(self) -> None:
         """Ends the process; the next trial gets another one."""
@@ -127,6 +137,7 @@ class TrialProcess:
                 },
                 scratch=self._scratch,
                 inherited=(orders_read.fileno(), verdicts_read.fileno()),
+                longest_silence=self._longest_silence,
             )
             with self._lock:
                 if self._is_stopped:
