@@ -47,7 +47,7 @@ class NodeInfo:
     port: int = -1
     port_inode: int = 0
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    feed_token: str = ""
+    feed_token: str = field(default="", repr=False)
     feed_ports: Sequence[int] = (0,)
     trial: int = -1
     is_judged: bool = False

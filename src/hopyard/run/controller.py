@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
@@ -39,7 +39,7 @@ class RunPlan:
     backend: Backend
     project: Project
     payload: bytes
-    feed_secret: str = ""
+    feed_secret: str = field(default="", repr=False)
     companions: tuple[Companion, ...] = ()
 
     def tasks(self, run: RunWriter, attempt: int) -> list[NodeTask]:

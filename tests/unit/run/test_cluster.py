@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import psutil
 import pytest
@@ -216,3 +217,21 @@ def test_leaving_the_context_after_a_stop_raises_nothing() -> None:
         cluster.stop("enough")
     with pytest.raises(RunStopped, match="enough"):
         cluster.wait()
+
+
+def show_itself(ctx: NodeContext) -> None:
+    print(ctx, ctx.info, flush=True)
+    ctx.feed().terminate()
+
+
+def test_no_secret_of_a_feed_is_in_the_project_or_in_the_log(
+    hopyard_root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    cluster = Cluster(show_itself, nodes=2, backend="processes", feed=True).start()
+    secret = cluster._feed_secret
+    cluster.wait()
+    kept = [path for path in hopyard_root.rglob("*") if path.is_file()]
+    assert any(b"NodeInfo(run_id=" in path.read_bytes() for path in kept)
+    assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+    assert secret not in caplog.text

@@ -72,7 +72,7 @@ class SlotOrders:
     objectives: tuple[str, ...]
     driver: Endpoint | None = None
     search_path: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     lease_seconds: float = 30.0
     trial_seconds: float | None = None
     isolate: bool = False
