@@ -12,6 +12,7 @@ from hopyard.errors import InvalidPlan
 from hopyard.protocol.plan import Node, Plan
 from hopyard.run.option_names import OptionNames
 from hopyard.run.shared_options import first_wrong
+from hopyard.tensorboard.live import LOOPBACK
 from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.ports import ANY_PORT, check_ports
 from hopyard.worker.task import Companion
@@ -70,6 +71,7 @@ class RunOptions(TypedDict, total=False):
         ports: Ports that nodes may take, such as ``range(8000, 8010)``; any free one by default.
         tensorboard: Show the run in a TensorBoard while it goes on: True beside the driver, ``"chief"`` beside
             rank 0. Its address is logged, in the run's record (``hopyard runs``), and in `Cluster.tensorboard_url`.
+        tensorboard_host: The address that it listens on; ``"0.0.0.0"`` lets other machines in, without a password.
         feed: Whether the nodes are fed by `Cluster.train` and `Cluster.inference`. They then leave their Spark tasks,
             so that there are slots for the tasks that feed them.
         stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
@@ -97,6 +99,7 @@ class RunOptions(TypedDict, total=False):
     grace_seconds: float
     ports: Sequence[int] | None
     tensorboard: bool | str
+    tensorboard_host: str
     feed: bool
     stream_logs: bool
     progress: bool | None
@@ -123,6 +126,7 @@ def run_options(
     grace_seconds: float = 30.0,
     ports: Sequence[int] | None = None,
     tensorboard: bool | str = False,
+    tensorboard_host: str = LOOPBACK,
     feed: bool = False,
     stream_logs: bool = False,
     progress: bool | None = None,
@@ -175,6 +179,7 @@ class TrainSpec:
         feed: Whether the nodes are fed by the driver.
         stream_logs: Whether the nodes' output appears at the driver.
         tensorboard: Whether and where a TensorBoard shows the run.
+        tensorboard_host: The address that it listens on.
         tf_config: Whether TensorFlow is told of the cluster.
         companions: What runs beside rank 0.
         driver_address: Where nodes find the driver; None to find out.
@@ -190,6 +195,7 @@ class TrainSpec:
     feed: bool = False
     stream_logs: bool = False
     tensorboard: bool | str = False
+    tensorboard_host: str = LOOPBACK
     tf_config: bool = False
     companions: tuple[Companion, ...] = ()
     driver_address: str | None = None
@@ -240,6 +246,7 @@ class TrainSpec:
             feed=_switch(options, "feed"),
             stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
+            tensorboard_host=_host(options),
             tf_config=plan.size > 1,
         )
 
@@ -253,6 +260,13 @@ def _seconds(options: RunOptions, name: str, usual: float, *, least: float) -> f
     if type(value) not in (int, float) or not least <= value < math.inf:  # type: ignore[operator]
         raise InvalidPlan(f"{name}={value!r}", f"give a number of seconds, at least {least:g}")
     return float(value)  # type: ignore[arg-type]
+
+
+def _host(options: RunOptions) -> str:
+    value = options.get("tensorboard_host", LOOPBACK)
+    if not isinstance(value, str) or not value:
+        raise InvalidPlan(f"tensorboard_host={value!r}", "give an address, such as '0.0.0.0'")
+    return value
 
 
 def _switch(options: RunOptions, name: str) -> bool:

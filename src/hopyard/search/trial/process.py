@@ -48,7 +48,7 @@ class TrialProcess:
         self._is_cut = False  # stopped in mid-trial: what the function returns then may be half a result
 
     def run(self, order: TrialOrder, ear: TrialListener, seconds: float | None = None) -> Ending | None:
-        """Runs one trial and returns how it ended; None if the process was stopped meanwhile.
+        """Runs one trial and returns how it ended; None if the process was stopped meanwhile, or this one hung.
 
         Args:
             order: The trial.
@@ -110,6 +110,8 @@ class TrialProcess:
             return None
         if told is not None:
             return told
+        if ended is not None and ended.silence is not None:  # this process was lost to the driver meanwhile
+            return None
         if ended is None and not ear.has_begun:
             error = f"its process did not start within {START_SECONDS:.0f} s"
             return Ending(state=TrialState.FAILED, error_type=DIED, error=error)
