@@ -23,6 +23,7 @@ scratch folder is removed.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import select
 import shutil
@@ -214,7 +215,24 @@ def main(arguments: list[str]) -> int:
 
 
 def close_others(kept: set[int]) -> None:
-    """Closes what was inherited for the command only."""
+    """Closes what was inherited for the command only.
+
+    Those that are open are few, and the limit may be a thousand million. Some may lie above it.
+    """
+    try:
+        opened = [int(name) for name in os.listdir("/proc/self/fd")]
+    except FileNotFoundError:  # not Linux
+        _close_up_to_the_limit(kept)
+        return
+    for fd in set(opened) - kept:
+        try:
+            os.close(fd)
+        except OSError as error:
+            if error.errno != errno.EBADF:  # else it is the one that the folder was read with
+                raise
+
+
+def _close_up_to_the_limit(kept: set[int]) -> None:
     edges = sorted(kept)
     for low, high in zip(edges, [*edges[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
         os.closerange(low + 1, high)
