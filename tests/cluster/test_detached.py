@@ -24,6 +24,7 @@ from hopyard.testing.detaching import DetachingBackend
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import say_the_word, sign_in, signed_in, wait_for_the_word, wait_until
 from hopyard.tracking import NodeState, RunReader
+from hopyard.worker.lease import longest_silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,6 +139,19 @@ def test_a_node_that_nobody_can_tell_of_is_lost_after_its_lease(executors: Spark
     assert seconds < 3 + NOTICE_SECONDS
     assert (error.rank, error.message) == (1, "nothing was heard of it for 3 s (lease)")
     assert not still_running(nodes, 5)
+
+
+def test_a_node_whose_supervisor_hangs_has_ended_soon_after_its_lease(executors: SparkSession) -> None:
+    cluster = start(wait_for_ever, executors, lease_seconds=3)
+    nodes = signed_in(Project.open(), 2)
+    _, supervisor, _ = family_of(nodes[1])
+    supervisor.suspend()
+    try:
+        _, error = seconds_to_fail(cluster)
+        assert (error.rank, error.message) == (1, "nothing was heard of it for 3 s (lease)")
+        assert not still_running(nodes, longest_silence(3) + NOTICE_SECONDS)
+    finally:
+        supervisor.resume()
 
 
 def test_a_node_outlives_its_executor(executors: SparkSession) -> None:

@@ -23,9 +23,11 @@ import hopyard
 from hopyard import NodeContext, Project
 from hopyard.errors import BackendFailed
 from hopyard.search.study.study import Study
+from hopyard.search.trial.slot import CALL_SECONDS
 from hopyard.testing.processes import descendants, still_running
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import RunState, TrialState, find_run, run_paths
+from hopyard.worker.lease import longest_silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +37,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # JVMs that start fast
 SECONDS = 120
 END_SECONDS = 30
+NOTICE_SECONDS = 5
 PROGRAM = Path(__file__).with_name("search_program.py")
 NAME, TRIALS, WAITING = "killed", 8, (3, 4)  # as in the program
 MORE_TRIALS, MORE_WAITING = 16, (3, 4, 5, 6)
@@ -43,10 +46,12 @@ SLOW_TRIAL, SHORT_LEASE_SECONDS = 3, 3.0
 
 
 def wait_at_first(number: int, ctx: NodeContext) -> dict[str, float]:
-    """Waits for ever in the first attempt at trial 0; returns which executor it ran on."""
+    """Waits for ever in the first attempt at trial 0, for a word in a trial 6; returns which executor it ran on."""
     ctx.project.put(f"began/{number}.{ctx.attempt}", str(os.getpid()).encode())
     if number == 0 and ctx.attempt == 0:
         threading.Event().wait()
+    if number == 6:
+        wait_until(lambda: ctx.project.exists("word"), "there is the word", SECONDS)
     return {"metric": float(number), "executor": executor_of(psutil.Process()).pid}
 
 
@@ -67,9 +72,9 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def start(pool: ThreadPoolExecutor, **options: Any) -> tuple[Future[Study], psutil.Process]:
+def start(pool: ThreadPoolExecutor, trials: int = 6, **options: Any) -> tuple[Future[Study], psutil.Process]:
     """Starts a study in another thread; returns it and the process of its first trial, which waits."""
-    space = {"number": list(range(6))}
+    space = {"number": list(range(trials))}
     study = pool.submit(hopyard.grid_search, wait_at_first, space, parallel=2, progress=False, **options)
     project = Project.open()
     wait_until(lambda: study.done() or project.exists("began/0.0"), "trial 0 has begun", SECONDS)
@@ -104,6 +109,20 @@ def test_the_trial_of_a_killed_python_worker_runs_again(
     python_worker_of(victim).kill()
     check_that_only_trial_0_ran_twice(study.result(SECONDS))
     assert not still_running([victim], END_SECONDS)
+
+
+def test_the_trial_of_a_python_worker_that_hangs_ends_and_runs_again(
+    executors: SparkSession, pool: ThreadPoolExecutor
+) -> None:
+    study, victim = start(pool, trials=7, spark=executors, lease_seconds=4)
+    worker = python_worker_of(victim)
+    worker.suspend()
+    try:
+        assert not still_running([victim], longest_silence(4, CALL_SECONDS) + NOTICE_SECONDS)
+    finally:
+        worker.resume()
+    Project.open().put("word", b"")
+    assert [trial.attempt for trial in study.result(SECONDS).trials] == [1, 0, 0, 0, 0, 0, 0]
 
 
 def wait_as_a_pair_at_first(number: int, ctx: NodeContext) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
-from contextlib import ExitStack
 
 from hopyard.backends.base import Group, GroupEnd, GroupOptions
 from hopyard.control.coordinator import Coordinator
@@ -74,10 +74,27 @@ class ProcessGroup:
 def supervise(
     tasks: Sequence[NodeTask], link: Link, *, address: str = LOOPBACK
 ) -> tuple[Future[Outcome], ...]:
-    """Starts nodes beside the driver, each with its supervisor in a thread."""
-    if not tasks:
-        return ()
-    with ExitStack() as resources:
-        pool = ThreadPoolExecutor(len(tasks), thread_name_prefix="hopyard-node")
-        resources.callback(pool.shutdown, wait=False)
-        return tuple(pool.submit(Supervisor(task, link, address=address).run) for task in tasks)
+    """Starts nodes beside the driver, each with its supervisor in a thread.
+
+    A program that ends does not wait for these threads, as it would for those of a ThreadPoolExecutor: the nodes end
+    with the program.
+    """
+    nodes = tuple(_Node(Supervisor(task, link, address=address)) for task in tasks)
+    for node in nodes:
+        node.start()
+    return tuple(node.outcome for node in nodes)
+
+
+class _Node(threading.Thread):
+    """A supervisor in a thread, and what comes of its node."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__(name=f"hopyard-node-{supervisor.task.node.rank}", daemon=True)
+        self._supervisor = supervisor
+        self.outcome: Future[Outcome] = Future()
+
+    def run(self) -> None:
+        try:
+            self.outcome.set_result(self._supervisor.run())
+        except BaseException as error:  # noqa: BLE001  the edge of a thread; raised to whoever asks for the outcome
+            self.outcome.set_exception(error)

@@ -48,7 +48,7 @@ class NodeInfo:
     port: int = -1
     port_inode: int = 0
     cluster: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    feed_token: str = ""
+    feed_token: str = field(default="", repr=False)
     feed_ports: Sequence[int] = (0,)
     tls: bool = False
     trial: int = -1

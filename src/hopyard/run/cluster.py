@@ -422,10 +422,15 @@ class Cluster:
             resources.enter_context(PeriodicThread(Periodic(run.heartbeat, run.record.heartbeat_seconds)))
             companions = self._spec.companions
             if self._spec.tensorboard == "chief":
-                companions = (*companions, ChiefTensorBoard())
+                companions = (*companions, ChiefTensorBoard(host=self._spec.tensorboard_host))
             elif self._spec.tensorboard:
                 resources.enter_context(
-                    LiveTensorBoard(self.logdir, Announcement(run), project=self._project)
+                    LiveTensorBoard(
+                        self.logdir,
+                        Announcement(run),
+                        project=self._project,
+                        host=self._spec.tensorboard_host,
+                    )
                 )
             score = RunPlan(
                 spec=self._spec,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
@@ -45,7 +45,7 @@ class RunPlan:
     backend: Backend
     project: Project
     payload: bytes
-    feed_secret: str = ""
+    feed_secret: str = field(default="", repr=False)
     companions: tuple[Companion, ...] = ()
     tls: bool = False
 

@@ -13,6 +13,7 @@ from hopyard.frameworks.registry import NAMES
 from hopyard.protocol.plan import Node, Plan
 from hopyard.run.option_names import OptionNames
 from hopyard.run.shared_options import first_wrong
+from hopyard.tensorboard.live import LOOPBACK
 from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.ports import ANY_PORT, check_ports
 from hopyard.worker.task import Companion
@@ -71,6 +72,7 @@ class RunOptions(TypedDict, total=False):
         ports: Ports that nodes may take, such as ``range(8000, 8010)``; any free one by default.
         tensorboard: Show the run in a TensorBoard while it goes on: True beside the driver, ``"chief"`` beside
             rank 0. Its address is logged, in the run's record (``hopyard runs``), and in `Cluster.tensorboard_url`.
+        tensorboard_host: The address that it listens on; ``"0.0.0.0"`` lets other machines in, without a password.
         feed: Whether the nodes are fed by `Cluster.train` and `Cluster.inference`. They then leave their Spark tasks,
             so that there are slots for the tasks that feed them.
         tls: Whether all connections of the run are encrypted; by default as HOPYARD_TLS says (1 or 0), else if Spark
@@ -101,6 +103,7 @@ class RunOptions(TypedDict, total=False):
     grace_seconds: float
     ports: Sequence[int] | None
     tensorboard: bool | str
+    tensorboard_host: str
     feed: bool
     tls: bool | None
     stream_logs: bool
@@ -128,6 +131,7 @@ def run_options(
     grace_seconds: float = 30.0,
     ports: Sequence[int] | None = None,
     tensorboard: bool | str = False,
+    tensorboard_host: str = LOOPBACK,
     feed: bool = False,
     tls: bool | None = None,
     stream_logs: bool = False,
@@ -183,6 +187,7 @@ class TrainSpec:
         stream_logs: Whether the nodes' output appears at the driver.
         tensorboard: Whether and where a TensorBoard shows the run.
         frameworks: Those that are told of the cluster, by name.
+        tensorboard_host: The address that the TensorBoard beside the chief listens on.
         companions: What runs beside rank 0.
         driver_address: Where nodes find the driver; None to find out.
         driver_ports: The ports that the driver may listen on.
@@ -199,6 +204,7 @@ class TrainSpec:
     stream_logs: bool = False
     tensorboard: bool | str = False
     frameworks: tuple[str, ...] = ()
+    tensorboard_host: str = LOOPBACK
     companions: tuple[Companion, ...] = ()
     driver_address: str | None = None
     driver_ports: tuple[int, ...] = ANY_PORT
@@ -250,6 +256,7 @@ class TrainSpec:
             stream_logs=_switch(options, "stream_logs"),
             tensorboard=tensorboard,
             frameworks=NAMES if plan.size > 1 else (),
+            tensorboard_host=_host(options),
         )
 
     def devices(self, node: Node) -> DeviceRequest:
@@ -262,6 +269,13 @@ def _seconds(options: RunOptions, name: str, usual: float, *, least: float) -> f
     if type(value) not in (int, float) or not least <= value < math.inf:  # type: ignore[operator]
         raise InvalidPlan(f"{name}={value!r}", f"give a number of seconds, at least {least:g}")
     return float(value)  # type: ignore[arg-type]
+
+
+def _host(options: RunOptions) -> str:
+    value = options.get("tensorboard_host", LOOPBACK)
+    if not isinstance(value, str) or not value:
+        raise InvalidPlan(f"tensorboard_host={value!r}", "give an address, such as '0.0.0.0'")
+    return value
 
 
 def _switch(options: RunOptions, name: str) -> bool:

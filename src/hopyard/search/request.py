@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from optuna.pruners import NopPruner
@@ -57,10 +57,10 @@ class SearchRequest:
     fn: Callable[..., Any]
     space: SearchSpace
     sampler: str | BaseSampler | None = None
-    sampler_options: Mapping[str, Any]
+    sampler_options: Mapping[str, Any] = field(repr=False)
     trials: int | None = None
     wanted: Wanted = Wanted.VALUE
-    options: SearchOptions
+    options: SearchOptions = field(repr=False)
     call: str = "search"
 
     def check(self) -> None:

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopyard.tensorboard.live import LiveTensorBoard
+from hopyard.tensorboard.live import LOOPBACK, LiveTensorBoard
 
-EVERYWHERE = "0.0.0.0"  # noqa: S104  the driver, on another machine, is to reach it
 NAME = "tensorboard"
 
 
@@ -19,15 +18,17 @@ class ChiefTensorBoard:
 
     Attributes:
         logdir: Folder to show; the node's own log folder if not given.
+        host: Address to listen on; ``0.0.0.0`` lets other machines in, without a password.
         port: Port to listen on; 0 takes a free one.
     """
 
     logdir: str | None = None
+    host: str = LOOPBACK
     port: int = 0
 
     @contextmanager
     def __call__(self, logdir: Path, announce: Callable[[str, str], None]) -> Iterator[None]:
         """Gives a context in which the server runs, and tells its address once it answers."""
         folder = self.logdir or str(logdir)
-        with LiveTensorBoard(folder, lambda url: announce(NAME, url), host=EVERYWHERE, port=self.port):
+        with LiveTensorBoard(folder, lambda url: announce(NAME, url), host=self.host, port=self.port):
             yield

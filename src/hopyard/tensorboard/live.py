@@ -12,6 +12,7 @@ from hopyard.store import Project
 from hopyard.tensorboard.server import TensorBoardServer
 
 LOG = logging.getLogger(__name__)
+LOOPBACK = "127.0.0.1"
 
 
 class LiveTensorBoard:
@@ -33,7 +34,7 @@ class LiveTensorBoard:
         announce: Callable[[str], None],
         *,
         project: Project | None = None,
-        host: str = "127.0.0.1",
+        host: str = LOOPBACK,
         port: int = 0,
     ) -> None:
         self._server = TensorBoardServer(folder, project=project, host=host, port=port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -14,29 +15,54 @@ from hopyard.tracking.paths import attempt_log, run_paths
 from hopyard.tracking.records import MetricPoint, NodeOutcome
 from hopyard.tracking.runid import RunId
 
+MOST_BYTES = 64 << 20
+
 
 class NodeWriter:
     """Writes the log, the metrics and the outcome of one node in one attempt of a run.
 
     It pickles as its recipe and asks nothing of the store until it is first used, on the executor. Methods may
     be called from several threads. Lines and points reach the store in segments: the owner calls `poll` about
-    every second, and `close` at the end. What a failing store did not take is kept for the next call.
+    every second, and `close` at the end. What a failing store did not take is kept for the next call, as far as there
+    is room; what is left out, the log tells.
+
+    Args:
+        project: Where to write.
+        run_id: The run.
+        rank: The node.
+        attempt: Which start of the run's nodes it is.
+        most_bytes: How much memory may be taken by what the store does not take.
     """
 
-    def __init__(self, project: Project, run_id: RunId, rank: int, attempt: int = 0) -> None:
-        """Prepares to write for the node of this rank, in this start of the run's nodes."""
+    def __init__(
+        self,
+        project: Project,
+        run_id: RunId,
+        rank: int,
+        attempt: int = 0,
+        *,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self._project = project
         self._run_id = run_id
         self._rank = rank
         self._attempt = attempt
+        self._most_bytes = most_bytes
         self._paths = run_paths(project, run_id)
-        self._log = LogWriter(project, attempt_log(self._paths, rank, attempt))
-        self._metrics = SegmentWriter(project, self._paths.node_metrics(rank, attempt))
+        # the rest is for what is on its way to the store just now
+        self._log = LogWriter(project, attempt_log(self._paths, rank, attempt), most_bytes=most_bytes / 2)
+        self._metrics = SegmentWriter(
+            project,
+            self._paths.node_metrics(rank, attempt),
+            most_bytes=most_bytes / 4,
+            gap=self._tell_missing_points,
+        )
         self._closed = False
         self._appending = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return NodeWriter, (self._project, self._run_id, self._rank, self._attempt)
+        recipe = partial(NodeWriter, most_bytes=self._most_bytes)
+        return recipe, (self._project, self._run_id, self._rank, self._attempt)
 
     def log(self, line: bytes | str) -> None:
         """Adds a line of output, with or without its line end."""
@@ -94,6 +120,14 @@ class NodeWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _tell_missing_points(self, points: int, size: int) -> bytes:
+        """Tells in the log of points that were left out, where a word among them could not be read."""
+        text = (
+            f"the store was away for so long that {points:,} values of metrics ({size:,} bytes) are left out"
+        )
+        self._log.append(f"[hopyard] {text}".encode())
+        return b""
 
     def _check_open(self) -> None:
         if self._closed:

@@ -15,6 +15,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Self
 
+from hopyard.worker.warden import NO_PIPE
+
 CHANNEL = "HOPYARD_CHANNEL"
 WARDEN_SECONDS = 15.0
 LONGEST_SELECT = 3600.0
@@ -28,6 +30,7 @@ class Exit:
     """How a child process ended."""
 
     code: int | None  # None: its warden was killed, so nobody saw the code
+    silence: int | None = None  # the seconds of this process's silence for which the warden ended it
 
     @property
     def signal(self) -> int | None:
@@ -37,6 +40,8 @@ class Exit:
     def __str__(self) -> str:
         if self.code is None:
             return "ended together with its warden process, which was killed"
+        if self.silence is not None:
+            return f"was ended by its warden process, as its supervisor had been silent for {self.silence} s (lease)"
         if self.signal is None:
             return f"ended with exit code {self.code}"
         try:
@@ -88,6 +93,7 @@ class Child:
         scratch: Path,
         grace_seconds: float = 5.0,
         inherited: Sequence[int] = (),
+        longest_silence: float | None = None,
     ) -> None:
         """Prepares a child process without starting it.
 
@@ -100,14 +106,18 @@ class Child:
             scratch: A folder to remove if this process is killed while the child runs.
             grace_seconds: How long `stop` waits between asking and killing.
             inherited: Descriptors that the child gets, under the same numbers.
+            longest_silence: Seconds without `show_life` after which the child is killed: this process hangs,
+                and others may take the child for lost; None if nobody would.
         """
         self.command = list(command)
         self.env = dict(env)
         self.scratch = scratch
         self.grace_seconds = grace_seconds
         self.inherited = tuple(inherited)
+        self.longest_silence = longest_silence
         self.pid: int | None = None
         self._code: int | None = None
+        self._silence: int | None = None
         self._output = LineSplitter(on_line)
         self._channel = LineSplitter(on_message)
         self._status = LineSplitter(self._heed)
@@ -127,21 +137,31 @@ class Child:
             status, status_write = _pipe(resources)
             output, output_write = _pipe(resources)
             channel, channel_write = _pipe(resources)
+            life, self._life = _pipe(resources)
+            os.set_blocking(self._life.fileno(), False)
             self._selector = resources.enter_context(selectors.DefaultSelector())
             self._selector.register(status, selectors.EVENT_READ, self._status)
             self._selector.register(output, selectors.EVENT_READ, self._output)
             self._selector.register(channel, selectors.EVENT_READ, self._channel)
             self.env[CHANNEL] = str(channel_write.fileno())
+            listens = self.longest_silence is not None
             self._warden = subprocess.Popen(
-                warden_command(self.command, status_write.fileno(), self.grace_seconds, str(self.scratch)),
+                warden_command(
+                    self.command,
+                    status_write.fileno(),
+                    self.grace_seconds,
+                    str(self.scratch),
+                    life=life.fileno() if listens else NO_PIPE,
+                    longest_silence=self.longest_silence,
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=output_write,
                 stderr=output_write,
                 env=self.env,
-                pass_fds=[status_write.fileno(), channel_write.fileno(), *self.inherited],
+                pass_fds=[status_write.fileno(), channel_write.fileno(), life.fileno(), *self.inherited],
                 start_new_session=True,
             )
-            for file in (status_write, output_write, channel_write):
+            for file in (status_write, output_write, channel_write, life):
                 file.close()
             self._resources = resources.pop_all()
 
@@ -180,7 +200,12 @@ class Child:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
         self._output.close()
-        return Exit(code=self._code)
+        return Exit(code=self._code, silence=self._silence)
+
+    def show_life(self) -> None:
+        """Tells the warden that this process goes on; any thread may do so while the child is open."""
+        with suppress(BlockingIOError, BrokenPipeError):  # it has not read the last ones yet, or has ended
+            os.write(self._life.fileno(), b".")
 
     def stop(self) -> None:
         """Asks the child to end (SIGTERM); what is left after the grace period is killed."""
@@ -205,6 +230,8 @@ class Child:
         word, number = line.split()
         if word == b"started":
             self.pid = int(number)
+        elif word == b"silent":
+            self._silence = int(number)
         else:
             self._code = int(number)
 
@@ -216,9 +243,18 @@ class Child:
                 os.killpg(self.pid, signal.SIGKILL)
 
 
-def warden_command(command: Sequence[str], status: int, grace_seconds: float, scratch: str = "") -> list[str]:
+def warden_command(
+    command: Sequence[str],
+    status: int,
+    grace_seconds: float,
+    scratch: str = "",
+    *,
+    life: int = NO_PIPE,
+    longest_silence: float | None = None,
+) -> list[str]:
     """Returns the command line that runs a command under a warden of this process."""
-    orders = (str(status), str(os.getpid()), str(grace_seconds), scratch)
+    silence = "inf" if longest_silence is None else str(longest_silence)
+    orders = (str(status), str(os.getpid()), str(grace_seconds), scratch, str(life), silence)
     return [sys.executable, "-I", "-S", str(WARDEN), *orders, *command]
 
 

@@ -22,6 +22,7 @@ LOG = logging.getLogger(__name__)
 RETRY_SECONDS = 1.0
 CALL_SECONDS = 5.0
 ORPHAN_SECONDS = 3.0
+SILENCE_MARGIN_SECONDS = 2.0
 REGISTER = "register"
 HEARTBEAT = "heartbeat"
 ENDED = "ended"
@@ -62,6 +63,7 @@ class Lease:
         retry_seconds: When to call again a driver that did not answer.
         is_orphan: Tells whether there is reason to think that a driver which does not answer is no more, so that the
             node need not wait for the end of its lease.
+        on_renew: Called with each renewal, whether or not the driver answers: shows that this process goes on.
         clock: Seconds that only grow.
     """
 
@@ -75,6 +77,7 @@ class Lease:
         holder: Holder,
         retry_seconds: float = RETRY_SECONDS,
         is_orphan: Callable[[], bool] = lambda: False,
+        on_renew: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._link = link
@@ -84,6 +87,7 @@ class Lease:
         self._holder = holder
         self._retry_seconds = retry_seconds
         self._is_orphan = is_orphan
+        self._on_renew = on_renew
         self._clock = clock
         self._heard = clock()
         self._over = threading.Event()
@@ -166,6 +170,7 @@ class Lease:
     def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
+            self._on_renew()
             beat = {
                 "rank": self._rank,
                 "incarnation": self._incarnation,
@@ -201,6 +206,14 @@ class Lease:
             self._holder.release(_seconds(answer["release"]))
             return True
         return False
+
+
+def longest_silence(lease_seconds: float, call_seconds: float = CALL_SECONDS) -> float:
+    """Returns after how many seconds without a renewal the process that holds a lease must be taken for hung.
+
+    A driver that does not answer holds up a renewal for as long as a call may take, which is no sign of that.
+    """
+    return max(lease_seconds, call_seconds + RETRY_SECONDS) + SILENCE_MARGIN_SECONDS
 
 
 def parse_heartbeat(message: Mapping[str, Json]) -> Heartbeat:

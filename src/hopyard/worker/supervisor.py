@@ -26,7 +26,7 @@ from hopyard.worker.detach.lost_outcome import undelivered_outcome
 from hopyard.worker.entry import PAYLOAD_FILE, REPORT_VARIABLE
 from hopyard.worker.execution import Report
 from hopyard.worker.gpus.request import claim
-from hopyard.worker.lease import Lease, Link
+from hopyard.worker.lease import Lease, Link, longest_silence
 from hopyard.worker.ports import HeldPort, hold_port, is_listened_at
 from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask, child_environment
@@ -72,6 +72,7 @@ class Supervisor:
             seconds=task.lease_seconds,
             holder=self,
             is_orphan=is_orphan,
+            on_renew=self._show_life,
         )
         self._lock = threading.Lock()
         self._child: Child | None = None
@@ -214,6 +215,7 @@ class Supervisor:
             env={**child_environment(self.task, place), **devices, REPORT_VARIABLE: str(memory)},
             scratch=place.scratch,
             inherited=(place.port, memory),
+            longest_silence=self._longest_silence,
         )
         with self._lock:
             if self._stop_reason is not None:
@@ -229,6 +231,16 @@ class Supervisor:
                 if self._timer is not None:
                     self._timer.cancel()
             child.close()
+
+    @property
+    def _longest_silence(self) -> float | None:
+        """After how long the node is lost to its driver; never to one that is this very process, and stops with it."""
+        return None if self.task.coordinator is None else longest_silence(self.task.lease_seconds)
+
+    def _show_life(self) -> None:
+        with self._lock:
+            if self._child is not None:
+                self._child.show_life()
 
     def _end_child(self) -> None:
         """Asks the child to end; the caller holds the lock."""

@@ -66,10 +66,10 @@ class NodeTask:
     plan: Plan
     run_id: RunId
     project: Project
-    payload: bytes
+    payload: bytes = field(repr=False)
     attempt: int = 0
     search_path: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     sync_seconds: float = 10.0
     coordinator: Endpoint | None = None
     lease_seconds: float = 30.0
@@ -78,7 +78,7 @@ class NodeTask:
     frameworks: tuple[str, ...] = ()
     streams: bool = False
     companions: tuple[Companion, ...] = ()
-    feed_token: str = ""
+    feed_token: str = field(default="", repr=False)
     tls: bool = False
     trial: int = -1
     is_judged: bool = False

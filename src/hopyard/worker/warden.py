@@ -5,20 +5,25 @@ and starts in a few milliseconds. It stands between a supervisor (an executor's 
 driver) and the command, because no single mechanism covers every way to die:
 
 * the supervisor is killed -9: its process file descriptor tells, or our parent id changes;
+* the supervisor is stopped or hangs, so that its driver takes the command for lost: the supervisor shows on
+  a pipe that it goes on, and falls silent;
 * the warden is killed -9: the kernel kills the command (parent-death signal; it is tied to the thread
   that started a process, which is why the supervisor, having many, cannot use it: the warden has one);
 * the command leaves processes behind, even in sessions of their own: they become children of the
   warden (it is a subreaper) and are killed.
 
-Arguments: status fd, the supervisor's pid, grace seconds, a scratch folder or "", the command.
+Arguments: status fd, the supervisor's pid, grace seconds, a scratch folder or "", the fd of the pipe that
+the supervisor writes to, for how many seconds it may be silent ("0 inf" for no such pipe), the command.
 SIGTERM to the warden stops the command. The warden writes lines to the status fd: ``started <pid>``,
 then ``exited <returncode>`` (negative: minus the signal number) when every process of the command is
-gone. If the supervisor vanishes, the scratch folder is removed.
+gone, and before that ``silent <seconds>`` if the supervisor's silence is why. If the supervisor vanishes, the
+scratch folder is removed.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import select
 import shutil
@@ -29,6 +34,7 @@ import time
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_AT_PARENT_SECONDS = 1.0
+NO_PIPE = 0
 REAP_SECONDS = 10.0
 
 
@@ -108,13 +114,43 @@ def sweep(main_pid: int, code: int | None) -> int:
         select.select([], [], [], 0.01)
 
 
-class Watch:
-    """Waits for what ends the command: its own end, a request to stop, or the supervisor's end."""
+class Silence:
+    """How long the supervisor has not shown that it goes on, as far as this process was awake to hear it.
 
-    def __init__(self, pid: int, supervisor: int, grace: float) -> None:
+    Whatever stops this process, such as a machine that sleeps, may have stopped the supervisor as well.
+    """
+
+    def __init__(self, pipe: int, longest: float) -> None:
+        self.pipes = [] if pipe == NO_PIPE else [pipe]
+        self.longest = longest
+        self.seconds = 0.0
+        self.looked = time.monotonic()
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the supervisor must be taken for hung."""
+        return self.seconds > self.longest
+
+    def listen(self, ready: list[int]) -> None:
+        """Takes note of the time, and of what the supervisor wrote."""
+        now = time.monotonic()
+        self.seconds += min(now - self.looked, 2 * LOOK_AT_PARENT_SECONDS)
+        self.looked = now
+        for pipe in self.pipes:
+            if pipe in ready:
+                self.seconds = 0.0
+                if not os.read(pipe, 4096):  # it is gone, which the watch sees
+                    self.pipes = []
+
+
+class Watch:
+    """Waits for what ends the command: its own end, a request to stop, the supervisor's end or silence."""
+
+    def __init__(self, pid: int, supervisor: int, grace: float, silence: Silence) -> None:
         self.pid = pid
         self.supervisor = supervisor
         self.grace = grace
+        self.silence = silence
         self.orphaned = False
         self.kill_at = float("inf")
         self.wakeup, writer = os.pipe()
@@ -123,7 +159,7 @@ class Watch:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self.stop())
         self.listening = [self.wakeup, *process_fd(supervisor)]
-        self.descriptors = {writer, *self.listening}
+        self.descriptors = {writer, *self.listening, *silence.pipes}
 
     def stop(self) -> None:
         """Asks the command to end, and marks when patience ends."""
@@ -136,10 +172,12 @@ class Watch:
         while True:
             code, _ = reap(self.pid)
             self.orphaned = self.orphaned or os.getppid() != self.supervisor
-            if code is not None or self.orphaned or time.monotonic() >= self.kill_at:
+            ended = code is not None or self.orphaned or self.silence.is_too_long
+            if ended or time.monotonic() >= self.kill_at:
                 return sweep(self.pid, code)
             patience = min(LOOK_AT_PARENT_SECONDS, max(0.0, self.kill_at - time.monotonic()))
-            ready, _, _ = select.select(self.listening, [], [], patience)
+            ready, _, _ = select.select([*self.listening, *self.silence.pipes], [], [], patience)
+            self.silence.listen(ready)
             if self.wakeup in ready:
                 os.read(self.wakeup, 512)
 
@@ -157,10 +195,10 @@ def process_fd(pid: int) -> list[int]:
 def main(arguments: list[str]) -> int:
     """Runs the command of the arguments to its end."""
     status, supervisor, grace = int(arguments[0]), int(arguments[1]), float(arguments[2])
-    scratch, command = arguments[3], arguments[4:]
+    scratch, silence, command = arguments[3], Silence(int(arguments[4]), float(arguments[5])), arguments[6:]
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    pid = start(command, [status])
-    watch = Watch(pid, supervisor, grace)
+    pid = start(command, [status, *silence.pipes])
+    watch = Watch(pid, supervisor, grace, silence)
     # output pipes and ports must end with the command, so the warden keeps no copy of them
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
@@ -168,6 +206,8 @@ def main(arguments: list[str]) -> int:
     close_others({0, 1, 2, status, *watch.descriptors})
     report(status, f"started {pid}")
     code = watch.run()
+    if silence.is_too_long:
+        report(status, f"silent {silence.seconds:.0f}")
     report(status, f"exited {code}")
     if watch.orphaned and scratch:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -175,7 +215,24 @@ def main(arguments: list[str]) -> int:
 
 
 def close_others(kept: set[int]) -> None:
-    """Closes what was inherited for the command only."""
+    """Closes what was inherited for the command only.
+
+    Those that are open are few, and the limit may be a thousand million. Some may lie above it.
+    """
+    try:
+        opened = [int(name) for name in os.listdir("/proc/self/fd")]
+    except FileNotFoundError:  # not Linux
+        _close_up_to_the_limit(kept)
+        return
+    for fd in set(opened) - kept:
+        try:
+            os.close(fd)
+        except OSError as error:
+            if error.errno != errno.EBADF:  # else it is the one that the folder was read with
+                raise
+
+
+def _close_up_to_the_limit(kept: set[int]) -> None:
     edges = sorted(kept)
     for low, high in zip(edges, [*edges[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
         os.closerange(low + 1, high)

@@ -382,3 +382,21 @@ def test_what_feeds_is_not_even_loaded_for_a_cluster_that_is_not_fed() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
     assert found.stdout.split() == [b"False", b"False"]
+
+
+def show_itself(ctx: NodeContext) -> None:
+    print(ctx, ctx.info, flush=True)
+    ctx.feed().terminate()
+
+
+def test_no_secret_of_a_feed_is_in_the_project_or_in_the_log(
+    hopyard_root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    cluster = Cluster(show_itself, nodes=2, backend="processes", feed=True).start()
+    secret = cluster._feed_secret
+    cluster.wait()
+    kept = [path for path in hopyard_root.rglob("*") if path.is_file()]
+    assert any(b"NodeInfo(run_id=" in path.read_bytes() for path in kept)
+    assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+    assert secret not in caplog.text

@@ -100,6 +100,7 @@ WRONG: list[tuple[dict[str, Any], type[HopyardError], str]] = [
         InvalidPlan,
         "tensorboard='worker' is not valid: give True, False, 'driver' or 'chief'",
     ),
+    ({"tensorboard_host": None}, InvalidPlan, "tensorboard_host=None is not valid: give an address"),
     ({"ports": []}, InvalidPorts, r"\[\] cannot be used as ports"),
     ({"ports": [70000]}, InvalidPorts, r"\[70000\] cannot be used as ports"),
     ({"ports": 8000}, InvalidPorts, "8000 cannot be used as ports"),

@@ -239,3 +239,41 @@ def test_segments_joined_are_the_lines_in_order(batches: list[list[bytes]]) -> N
                 writer.append(line)
     joined = b"".join(data for _, data in stored(project))
     assert joined == b"".join(line + b"\n" for batch in batches for line in batch)
+
+
+def left_out(lines: int, size: int) -> bytes:
+    return f"({lines} lines, {size} bytes)\n".encode()
+
+
+def test_of_more_lines_than_there_is_room_for_the_first_and_the_newest_are_stored() -> None:
+    project = FailingProject(f"memory://{uuid4().hex}", "demo")
+    writer = SegmentWriter(project, "metrics/0", most_bytes=10_000, gap=left_out)
+    project.down = True
+    for number in range(10_000):
+        writer.append(b"%05d" % number)
+        if number % 1000 == 0:
+            with pytest.raises(StoreFailed):
+                writer.flush()
+    assert len(writer.collected()) < 10_000
+    project.down = False
+    writer.flush()
+    first, *lines = b"".join(data for _, data in stored(project)).splitlines()
+    assert first == b"00000"
+    gap = next(place for place, line in enumerate(lines) if line.startswith(b"("))
+    beginning, end = [int(line) for line in lines[:gap]], [int(line) for line in lines[gap + 1 :]]
+    assert beginning == list(range(1, len(beginning) + 1))
+    assert end == list(range(10_000 - len(end), 10_000))
+    missing = 10_000 - 1 - len(beginning) - len(end)
+    assert lines[gap] == left_out(missing, missing * 6).strip()
+    assert min(len(beginning), len(end)) > 50
+
+
+def test_lines_after_an_outage_are_all_stored_again() -> None:
+    project = FailingProject(f"memory://{uuid4().hex}", "demo")
+    writer = SegmentWriter(project, "metrics/0", most_bytes=200, gap=left_out)
+    for _ in range(10):
+        writer.append(b"lost or not")
+    writer.flush()
+    writer.append(b"kept")
+    writer.flush()
+    assert stored(project)[-1] == (2, b"kept\n")

@@ -3,8 +3,11 @@ from __future__ import annotations
 import pickle
 import threading
 
+import psutil
 import pytest
 
+from hopyard.errors import StoreFailed
+from hopyard.store import Project
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, RunReader
 from hopyard.tracking.paths import run_paths
 
@@ -164,3 +167,37 @@ def test_several_threads_may_write_and_poll(project, begin):
     for speaker in range(3):
         mine = [line for line in lines if line.startswith(f"{speaker} ")]
         assert mine == [f"{speaker} {number}" for number in range(50)]
+
+
+class AwayProject(Project):
+    """A project whose store takes nothing while `is_away` is set."""
+
+    is_away = False
+
+    def create(self, relative: str, data: bytes) -> None:
+        if self.is_away:
+            raise StoreFailed(relative, "the store is away")
+        super().create(relative, data)
+
+
+def test_a_chatty_node_takes_bounded_memory_while_the_store_is_away(project, begin):
+    run, away = begin(), AwayProject(project.root, project.name)
+    node = NodeWriter(away, run.id, 0)
+    away.is_away = True
+    node.log("the first line")
+    with pytest.raises(StoreFailed):
+        node.flush()
+    before = psutil.Process().memory_info().rss
+    for number in range(160_000):
+        node.log(b"%07d " % number + b"x" * 1000)
+        node.metric(point(number))
+    assert psutil.Process().memory_info().rss - before < 80 << 20
+    away.is_away = False
+    node.close()
+    log = list(RunReader(project, run.id).log(0))
+    assert (log[0], log[1][:7]) == ("the first line", "0000000")
+    assert log[-2][:7] == "0159999"
+    assert [line for line in log if "lines (" in line and "are left out here" in line]
+    assert "values of metrics" in log[-1]
+    steps = [metric.step for metric in RunReader(project, run.id).metrics()]
+    assert (min(steps), max(steps)) == (0, 159_999)

@@ -12,13 +12,14 @@ from pathlib import Path
 from hopyard.store.location import LOCAL, Location
 from hopyard.store.place import locate
 from hopyard.tensorboard.chief import ChiefTensorBoard
+from hopyard.wire import routable_address
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirTensorBoard:
-    """What runs beside the first worker; ends with it.
+    """What runs beside the first worker, listening at the address of its host; ends with it.
 
     Attributes:
         log_dir: The folder to show; a relative one is in the working folder of the executor. None shows the
@@ -35,7 +36,8 @@ class LogDirTensorBoard:
         if folder is not None and Location.parse(folder).protocol == LOCAL:
             folder = str(Location.parse(folder))
             os.makedirs(folder, exist_ok=True)
-        return ChiefTensorBoard(logdir=folder, port=self.port)(logdir, announce)
+        # the address that `tensorboard_url` tells has to be in reach of the driver, as in the old library
+        return ChiefTensorBoard(logdir=folder, host=routable_address(), port=self.port)(logdir, announce)
 
 
 def boards(log_dir: str | None, port: int) -> tuple[LogDirTensorBoard, ...]:

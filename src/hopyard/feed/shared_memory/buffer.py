@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import pyarrow as pa
@@ -38,7 +38,7 @@ class BufferName:
 
     pid: int
     descriptor: int
-    key: str
+    key: str = field(repr=False)
 
     def __str__(self) -> str:
         return f"{self.pid}.{self.descriptor}.{self.key}"

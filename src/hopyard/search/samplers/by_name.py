@@ -107,7 +107,7 @@ class _Request:
     parallel: int
     objectives: int
     is_pruned: bool
-    options: dict[str, Any]
+    options: dict[str, Any] = field(repr=False)
 
     @property
     def is_conditional(self) -> bool:
@@ -119,7 +119,7 @@ class _Kind:
     """A sampler that has a name."""
 
     make: Callable[[_Request], BaseSampler]
-    options: Collection[str] = ()
+    options: Collection[str] = field(default=(), repr=False)
     needs: dict[str, str] = field(default_factory=dict)  # packages, and the extras that bring them
     takes_objectives: bool = True
 

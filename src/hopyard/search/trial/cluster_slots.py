@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hopyard.codec.records import encode_file, encode_line
@@ -57,7 +57,7 @@ class ClusterSlotBackend:
     inner: SlotBackend
     call: TrialCall
     nodes: int
-    options: RunOptions
+    options: RunOptions = field(repr=False)
 
     @property
     def name(self) -> str:

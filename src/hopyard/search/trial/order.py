@@ -33,9 +33,9 @@ class TrialOrder:
     """
 
     arguments: bytes
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     folder: str
-    token: str
+    token: str = field(repr=False)
 
     def to_json(self) -> dict[str, Json]:
         """Returns what travels."""

@@ -29,11 +29,15 @@ class TrialProcess:
     Args:
         scratch: A folder of the slot, with the payload in it.
         environment: The whole environment of the process; trials add to it.
+        longest_silence: See `Child`.
     """
 
-    def __init__(self, scratch: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, scratch: Path, environment: Mapping[str, str], *, longest_silence: float | None = None
+    ) -> None:
         self._scratch = scratch
         self._environment = environment
+        self._longest_silence = longest_silence
         self._resources = ExitStack()
         self._child: Child | None = None
         self._orders: FileIO | None = None
@@ -44,7 +48,7 @@ class TrialProcess:
         self._is_cut = False  # stopped in mid-trial: what the function returns then may be half a result
 
     def run(self, order: TrialOrder, ear: TrialListener, seconds: float | None = None) -> Ending | None:
-        """Runs one trial and returns how it ended; None if the process was stopped meanwhile.
+        """Runs one trial and returns how it ended; None if the process was stopped meanwhile, or this one hung.
 
         Args:
             order: The trial.
@@ -74,6 +78,12 @@ class TrialProcess:
             if self._child is not None:
                 self._child.stop()
 
+    def show_life(self) -> None:
+        """Tells the process's warden that this one goes on."""
+        with self._lock:
+            if self._child is not None:
+                self._child.show_life()
+
     def close(self) -> None:
         """Ends the process; the next trial gets another one."""
         with self._lock:
@@ -100,6 +110,8 @@ class TrialProcess:
             return None
         if told is not None:
             return told
+        if ended is not None and ended.silence is not None:  # this process was lost to the driver meanwhile
+            return None
         if ended is None and not ear.has_begun:
             error = f"its process did not start within {START_SECONDS:.0f} s"
             return Ending(state=TrialState.FAILED, error_type=DIED, error=error)
@@ -127,6 +139,7 @@ class TrialProcess:
                 },
                 scratch=self._scratch,
                 inherited=(orders_read.fileno(), verdicts_read.fileno()),
+                longest_silence=self._longest_silence,
             )
             with self._lock:
                 if self._is_stopped:

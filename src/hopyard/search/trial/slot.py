@@ -27,7 +27,7 @@ from hopyard.store import Project
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tracking import RunId, TrialRecord
 from hopyard.worker.gpus.request import DeviceRequest, claim
-from hopyard.worker.lease import OUT_OF_REACH, Lease, Link
+from hopyard.worker.lease import OUT_OF_REACH, Lease, Link, longest_silence
 from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.task import search_path
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hopyard.wire import Endpoint
 
 LOG = logging.getLogger(__name__)
+CALL_SECONDS = 20.0  # a sampler may take its time for the next trial
 RETRY_SECONDS = 0.5
 CHORE_SECONDS = 0.5
 TRIAL_FOLDER = "trial"
@@ -73,7 +74,7 @@ class SlotOrders:
     driver: Endpoint | None = None
     tls: bool = False
     search_path: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     lease_seconds: float = 30.0
     trial_seconds: float | None = None
     isolate: bool = False
@@ -102,7 +103,12 @@ class Slot:
         self._gpus = gpus
         self._incarnation = uuid.uuid4().hex
         self._lease = Lease(
-            link, number, incarnation=self._incarnation, seconds=orders.lease_seconds, holder=self
+            link,
+            number,
+            incarnation=self._incarnation,
+            seconds=orders.lease_seconds,
+            holder=self,
+            on_renew=self._show_life,
         )
         self._over = threading.Event()
         self._reason = ""
@@ -120,7 +126,10 @@ class Slot:
             devices = resources.enter_context(claim(self._orders.devices, given=self._gpus))
             (scratch / PAYLOAD_FILE).write_bytes(self._orders.payload)
             resources.enter_context(self._lease)
-            self._process = TrialProcess(scratch, self._environment(devices))
+            # a driver that is this very process stops with it, and takes no slot for lost
+            is_remote = self._orders.driver is not None
+            silence = longest_silence(self._orders.lease_seconds, CALL_SECONDS) if is_remote else None
+            self._process = TrialProcess(scratch, self._environment(devices), longest_silence=silence)
             resources.callback(self._process.close)
             resources.enter_context(PeriodicThread(Periodic(self._do_chores, CHORE_SECONDS)))
             count = self._run_trials(scratch, self._process)
@@ -147,6 +156,10 @@ class Slot:
         """Returns what the driver is told with each renewal of the lease."""
         trial = self._trial
         return Heartbeat() if trial is None else trial.sign()
+
+    def _show_life(self) -> None:
+        if self._process is not None:
+            self._process.show_life()
 
     def _do_chores(self) -> None:
         trial = self._trial

@@ -13,7 +13,7 @@ from hopyard.backends.spark import gpu_share
 from hopyard.control.driver_wire import driver_address
 from hopyard.errors import BackendFailed
 from hopyard.search.study.scheduler import TrialScheduler
-from hopyard.search.trial.slot import Slot, SlotOrders
+from hopyard.search.trial.slot import CALL_SECONDS, Slot, SlotOrders
 from hopyard.spark.job import (
     SparkJob,
     active_tasks,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 LOG = logging.getLogger(__name__)
-CALL_SECONDS = 20.0  # a sampler may take its time for the next trial
 LEAVE_SECONDS = 20.0
 CANCEL_SECONDS = 30.0
 MOST_STARTS = 4

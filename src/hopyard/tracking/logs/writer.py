@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 
@@ -18,11 +19,20 @@ class LogWriter:
     made its logfile already, the lines of the second stay in segments, and `close` says so.
     """
 
-    def __init__(self, project: Project, log: AttemptLog) -> None:
-        """Prepares to write; nothing is asked of the store yet."""
+    def __init__(self, project: Project, log: AttemptLog, *, most_bytes: float = math.inf) -> None:
+        """Prepares to write; nothing is asked of the store yet.
+
+        Args:
+            project: Where to write.
+            log: Which log it is.
+            most_bytes: How much memory lines may take that the store does not take; of more, the log has the first
+                and the newest, and says how many are missing.
+        """
         self._project = project
         self._log = log
-        self._segments = SegmentWriter(project, log.segments, suffix=".log")
+        self._segments = SegmentWriter(
+            project, log.segments, suffix=".log", most_bytes=most_bytes, gap=_missing
+        )
         self._tried = False  # whether the logfile may be in place, and then is ours
         self._closed = False
         self._storing = threading.Lock()
@@ -92,3 +102,8 @@ class LogWriter:
             self._tried = False
             self._segments.flush()
             raise
+
+
+def _missing(lines: int, size: int) -> bytes:
+    text = f"[hopyard] the store was away for so long that {lines:,} lines ({size:,} bytes) are left out here"
+    return f"{text}\n".encode()
