@@ -83,10 +83,11 @@ def trials(
     if journal is not None:
         write_journal(project, run.id, journal)
         return
-    from hopyard.search.study.study import Study
+    from hopyard.tracking import read_trials
 
     with console.busy("Reading its trials"):
-        found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
+        listing = read_trials(project, run.id)
+        found = chosen(listing, record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
     shown, now = found[:most], Now.of(run)
     if as_json:
@@ -98,6 +99,8 @@ def trials(
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
     elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
+    for corrupt in listing.corrupt:
+        console.warning(str(corrupt))
 
 
 def read_study(project: Project, text: str, settings: Settings) -> tuple[RunRecord, StudyRecord]:
