@@ -1,6 +1,6 @@
 """What is remembered of runs: their records, the writers that keep them and the readers that show them."""
 
-from hopyard.tracking.catalog import RunListing, find_run, list_runs
+from hopyard.tracking.catalog import find_run, list_runs
 from hopyard.tracking.feeds import FedEpoch, FedPartition, feeds_of, read_fed_partitions, read_feeds
 from hopyard.tracking.listing import Listing
 from hopyard.tracking.logs.following import NodeLine
@@ -9,6 +9,7 @@ from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader
 from hopyard.tracking.records import MetricPoint, NodeOutcome, RunRecord, StudyRecord, TrialRecord
 from hopyard.tracking.run import Run, load_run
+from hopyard.tracking.run_index import RunIndex, RunListing
 from hopyard.tracking.runid import RunId
 from hopyard.tracking.states import Direction, NodeState, RunState, TrialState
 from hopyard.tracking.studies import find_study, list_studies, newest_study, study_record
@@ -28,6 +29,7 @@ __all__ = [
     "NodeWriter",
     "Run",
     "RunId",
+    "RunIndex",
     "RunListing",
     "RunReader",
     "RunRecord",
