@@ -16,6 +16,7 @@ NAMES = (
     "feed_cpu",
     "feed_memory",
     "store",
+    "run_index",
     "wire",
     "search",
     "search_many",
