@@ -66,7 +66,7 @@ def offered(root: str | None, name: str | None, what: str, incomplete: str) -> l
 
     try:
         project = Project.open(root, name)
-        found = _found(project, what) if project.local_path() is not None else []
+        found = _found(project, what) if project.is_near else []
     except (HopyardError, OSError):
         return []  # a message would land in the middle of the line that is being typed
     last = [LAST] if found and what != REMOVED else []

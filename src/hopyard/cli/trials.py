@@ -237,8 +237,8 @@ def write_journal(project: Project, run_id: RunId, file: Path) -> None:
     with file.open("wb") as target:
         target.writelines(line + b"\n" for line in read_journal(project, path))
     console.line(f"{file}: for optuna-dashboard {file}")
-    if (local := project.local_path(path)) is not None:
-        console.note(f"On this project {local} is the same, and grows with the study.")
+    if project.capabilities.can_append:
+        console.note(f"On this project {project.url(path)} is the same, and grows with the study.")
 
 
 def values_of(trial: TrialRecord, count: int) -> list[str]:

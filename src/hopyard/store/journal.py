@@ -34,7 +34,7 @@ class Journal:
     """
 
     def __init__(self, project: Project, path: str) -> None:
-        local = project.local_path(path)
+        local = project.local_path(path) if _is_file(project) else None
         self._file: _File | _Segments = _Segments(project, path) if local is None else _File(local)
 
     def __enter__(self) -> Self:
@@ -61,7 +61,7 @@ def read_journal(project: Project, path: str) -> Iterator[bytes]:
 
     A line that its writer was killed over is not whole, and was never committed.
     """
-    if project.local_path(path) is None:
+    if not _is_file(project):
         for segment in read_segments(project, path):
             yield from segment.data.splitlines()
         return
@@ -70,6 +70,11 @@ def read_journal(project: Project, path: str) -> Iterator[bytes]:
     except PathNotFound:
         return
     yield from data[: data.rfind(b"\n") + 1].splitlines()
+
+
+def _is_file(project: Project) -> bool:
+    """Whether journals of a project are files; where nobody can be kept out of these, they are segments."""
+    return project.capabilities.can_append and project.capabilities.can_lock
 
 
 class _File:

@@ -21,6 +21,7 @@ class StoreKind:
         adapter: Class in that module, with a ``connect(location, options)``.
         package: Third-party package that the module imports, with others that come with it; empty if there is none.
         extra: Extra of Hopyard that installs the package.
+        is_near: Whether this machine answers by itself, so that no call takes long.
     """
 
     protocol: str
@@ -28,11 +29,12 @@ class StoreKind:
     adapter: str
     package: str = ""
     extra: str = ""
+    is_near: bool = False
 
 
 KINDS = (
-    StoreKind(LOCAL, "hopyard.store.local.disk", "LocalFileSystem"),
-    StoreKind("memory", "hopyard.store.memory", "MemoryStore"),
+    StoreKind(LOCAL, "hopyard.store.local.disk", "LocalFileSystem", is_near=True),
+    StoreKind("memory", "hopyard.store.memory", "MemoryStore", is_near=True),
     StoreKind("hdfs", "hopyard.store.hdfs.native", "HdfsStore", package="hdfs_native", extra="hdfs"),
     StoreKind("webhdfs", "hopyard.store.hdfs.web", "WebHdfsStore", package="requests", extra="webhdfs"),
     StoreKind("s3", "hopyard.store.s3.s3", "S3Store", package="s3fs", extra="s3"),
