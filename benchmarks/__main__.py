@@ -17,6 +17,7 @@ NAMES = (
     "feed_cpu",
     "feed_memory",
     "store",
+    "run_index",
     "wire",
     "search",
     "search_many",

@@ -126,17 +126,16 @@ class Row:
 
 def trial_number(project: Project, run_id: RunId) -> int | None:
     """Returns the number of a trial; None if the run is none."""
-    from hopyard.tracking.trial_runs import trial_record
+    from hopyard.tracking import read_trials, trial_record
 
     if not run_id.trial:
         return None
     record = trial_record(project, run_id)
     if record is not None:
         return record.number
-    from hopyard.search.study.study import Study  # of a trial that has not ended, only the study knows
-
-    study = Study.load(str(replace(run_id, trial="")), project=project)
-    return next((trial.number for trial in study.trials if trial.folder == run_id.trial), None)
+    # of a trial that has not ended, only the study knows
+    found = read_trials(project, replace(run_id, trial=""))
+    return next((trial.number for trial in found if trial.folder == run_id.trial), None)
 
 
 def extremes(points: Iterable[MetricPoint], choose: Callable[[float, float], float]) -> dict[str, float]:

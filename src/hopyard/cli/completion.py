@@ -66,7 +66,7 @@ def offered(root: str | None, name: str | None, what: str, incomplete: str) -> l
 
     try:
         project = Project.open(root, name)
-        found = _found(project, what) if project.local_path() is not None else []
+        found = _found(project, what) if project.is_near else []
     except (HopyardError, OSError):
         return []  # a message would land in the middle of the line that is being typed
     last = [LAST] if found and what != REMOVED else []
@@ -75,13 +75,10 @@ def offered(root: str | None, name: str | None, what: str, incomplete: str) -> l
 
 
 def _found(project: Project, what: str) -> Sequence[RunRecord]:
-    from hopyard.tracking import list_runs, run_paths
+    from hopyard.tracking import list_runs, list_studies
     from hopyard.tracking.trash import list_trash
 
     if what == REMOVED:
         removed: Iterable[RunRecord | None] = (each.record for each in list_trash(project))
         return [record for record in removed if record is not None]
-    runs = list_runs(project).runs
-    if what == RUNS:
-        return runs
-    return [run for run in runs if project.exists(run_paths(project, run.id).study)]
+    return list_runs(project).runs if what == RUNS else list_studies(project)

@@ -83,10 +83,11 @@ def trials(
     if journal is not None:
         write_journal(project, run.id, journal)
         return
-    from hopyard.search.study.study import Study
+    from hopyard.tracking import read_trials
 
     with console.busy("Reading its trials"):
-        found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
+        listing = read_trials(project, run.id)
+        found = chosen(listing, record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
     shown, now = found[:most], Now.of(run)
     if as_json:
@@ -98,6 +99,8 @@ def trials(
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
     elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
+    for corrupt in listing.corrupt:
+        console.warning(str(corrupt))
 
 
 def read_study(project: Project, text: str, settings: Settings) -> tuple[RunRecord, StudyRecord]:
@@ -234,8 +237,8 @@ def write_journal(project: Project, run_id: RunId, file: Path) -> None:
     with file.open("wb") as target:
         target.writelines(line + b"\n" for line in read_journal(project, path))
     console.line(f"{file}: for optuna-dashboard {file}")
-    if (local := project.local_path(path)) is not None:
-        console.note(f"On this project {local} is the same, and grows with the study.")
+    if project.capabilities.can_append:
+        console.note(f"On this project {project.url(path)} is the same, and grows with the study.")
 
 
 def values_of(trial: TrialRecord, count: int) -> list[str]:

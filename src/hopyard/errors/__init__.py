@@ -79,6 +79,7 @@ from hopyard.errors.store import InvalidSetting as InvalidSetting
 from hopyard.errors.store import IsAFolder as IsAFolder
 from hopyard.errors.store import JournalTaken as JournalTaken
 from hopyard.errors.store import MissingDependency as MissingDependency
+from hopyard.errors.store import NoConditionalCreate as NoConditionalCreate
 from hopyard.errors.store import NotAFolder as NotAFolder
 from hopyard.errors.store import NotWritable as NotWritable
 from hopyard.errors.store import OutsideProject as OutsideProject

@@ -47,6 +47,16 @@ class UnsupportedStore(HopyardError, ValueError):
     text = "{url!r} cannot be a project root; give a local path, or a URL that starts with one of: {known}."
 
 
+class NoConditionalCreate(UnsupportedStore):
+    """The store of a project root cannot create a file only if it is not there, as far as anybody has seen."""
+
+    text = (
+        "{url!r} cannot be a project root: fsspec reads and writes there, but has no single request for it that creates "
+        "a file only if it is not there, and without that two drivers overwrite each other's files. Give a local "
+        "path, or a URL that starts with one of: {known}."
+    )
+
+
 class InvalidSetting(HopyardError, ValueError):
     """An environment variable or option has a value that cannot be used."""
 

@@ -1,6 +1,6 @@
 """Where files live: a project folder in any store, with atomic files and write-once segments."""
 
-from hopyard.store.filesystem import Entry, FileSystem
+from hopyard.store.filesystem import Capabilities, Entry, FileSystem
 from hopyard.store.journal import Journal, read_journal
 from hopyard.store.layout import Layout, RunPaths, trial_name
 from hopyard.store.project import Project
@@ -8,6 +8,7 @@ from hopyard.store.segments import Segment, SegmentWriter, read_segments, segmen
 from hopyard.store.sync import FolderSync, SyncReport
 
 __all__ = [
+    "Capabilities",
     "Entry",
     "FileSystem",
     "FolderSync",

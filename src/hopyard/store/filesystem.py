@@ -52,6 +52,19 @@ class Server:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a store can do beyond what all of them can; `hopyard.testing.store_contract` sees to it that it holds.
+
+    Attributes:
+        can_append: A program of this machine that opens a file by its path can write at its end, and readers see it grow.
+        can_lock: ``flock`` on a file keeps all other processes out, and a dead one holds up nobody.
+    """
+
+    can_append: bool = False
+    can_lock: bool = False
+
+
 class FileSystem(Protocol):
     """A place for files. Every path is absolute, checked, and has no trailing slash.
 
@@ -59,6 +72,10 @@ class FileSystem(Protocol):
     soon as the call has returned. Besides the errors named below, a failing store raises `StoreFailed`
     or another OSError.
     """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What else it can do."""
 
     def servers(self) -> Sequence[Server]:
         """Returns who answers the calls; nobody where no call can hang."""

@@ -51,7 +51,7 @@ class Journal:
         owner: bytes = b"",
         is_left: IsLeft = lambda _path, _owner: False,
     ) -> None:
-        local = project.local_path(path)
+        local = project.local_path(path) if _is_file(project) else None
         self._file: _File | _Segments
         if local is None:
             self._file = _Segments(project, path, _Turn(project, path, owner, is_left))
@@ -82,7 +82,7 @@ def read_journal(project: Project, path: str) -> Iterator[bytes]:
 
     A line that its writer was killed over is not whole, and was never committed.
     """
-    if project.local_path(path) is None:
+    if not _is_file(project):
         for segment in read_segments(project, path):
             yield from segment.data.splitlines()
         return
@@ -91,6 +91,11 @@ def read_journal(project: Project, path: str) -> Iterator[bytes]:
     except PathNotFound:
         return
     yield from data[: data.rfind(b"\n") + 1].splitlines()
+
+
+def _is_file(project: Project) -> bool:
+    """Whether journals of a project are files; where nobody can be kept out of these, they are segments."""
+    return project.capabilities.can_append and project.capabilities.can_lock
 
 
 class _File:

@@ -9,7 +9,7 @@ from typing import Self
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound
-from hopyard.store.filesystem import Entry, Server, name_of, parent_of
+from hopyard.store.filesystem import Capabilities, Entry, Server, name_of, parent_of
 from hopyard.store.location import Location
 
 
@@ -19,6 +19,8 @@ class MemoryStore:
     Single operations on a dictionary are atomic, so no lock is needed, and none can be left held by a
     fork. Other processes have a memory of their own.
     """
+
+    capabilities = Capabilities()
 
     def __init__(self, prefix: str) -> None:
         self._memory = MemoryFileSystem()

@@ -11,7 +11,7 @@ from hopyard.errors import AlreadyExists, InvalidName, PathNotFound
 from hopyard.store import transfer
 from hopyard.store.contact import make_contact
 from hopyard.store.defaults import REACHED_VARIABLE, default_name, default_options, default_root, variables
-from hopyard.store.filesystem import Entry, FileSystem, is_temporary
+from hopyard.store.filesystem import Capabilities, Entry, FileSystem, is_temporary
 from hopyard.store.full_paths import is_full, relative_to
 from hopyard.store.layout import PROJECTS, Layout
 from hopyard.store.location import LOCAL, Location
@@ -91,6 +91,16 @@ class Project:
         if not patiently and os.environ.get(REACHED_VARIABLE) != self.root:
             make_contact(files, self.root, self._folder.path)
         self._connection = os.getpid(), files
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can do beyond what all stores can; raises as `reach`."""
+        return self._files().capabilities
+
+    @property
+    def is_near(self) -> bool:
+        """Whether this machine answers for the store by itself, so that no call takes long; asks nothing of the store."""
+        return kind_of(self._folder).is_near
 
     def __reduce__(self) -> tuple[object, ...]:
         return Project, (self.root, self.name, self._options)

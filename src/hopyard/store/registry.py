@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from hopyard.errors import MissingDependency, UnsupportedStore
+from hopyard.errors import MissingDependency, NoConditionalCreate, UnsupportedStore
 from hopyard.store.filesystem import FileSystem
 from hopyard.store.location import LOCAL, Location
 
@@ -21,6 +21,7 @@ class StoreKind:
         adapter: Class in that module, with a ``connect(location, options)``.
         package: Third-party package that the module imports, with others that come with it; empty if there is none.
         extra: Extra of Hopyard that installs the package.
+        is_near: Whether this machine answers by itself, so that no call takes long.
     """
 
     protocol: str
@@ -28,14 +29,21 @@ class StoreKind:
     adapter: str
     package: str = ""
     extra: str = ""
+    is_near: bool = False
 
 
+FSSPEC = "hopyard.store.fsspec_store"
 KINDS = (
-    StoreKind(LOCAL, "hopyard.store.local.disk", "LocalFileSystem"),
-    StoreKind("memory", "hopyard.store.memory", "MemoryStore"),
+    StoreKind(LOCAL, "hopyard.store.local.disk", "LocalFileSystem", is_near=True),
+    StoreKind("memory", "hopyard.store.memory", "MemoryStore", is_near=True),
     StoreKind("hdfs", "hopyard.store.hdfs.native", "HdfsStore", package="hdfs_native", extra="hdfs"),
     StoreKind("webhdfs", "hopyard.store.hdfs.web", "WebHdfsStore", package="requests", extra="webhdfs"),
     StoreKind("s3", "hopyard.store.s3.s3", "S3Store", package="s3fs", extra="s3"),
+    StoreKind("gs", FSSPEC, "FsspecStore", package="gcsfs", extra="gcs"),
+    StoreKind("gcs", FSSPEC, "FsspecStore", package="gcsfs", extra="gcs"),
+    StoreKind("abfs", FSSPEC, "FsspecStore", package="adlfs", extra="azure"),
+    StoreKind("abfss", FSSPEC, "FsspecStore", package="adlfs", extra="azure"),
+    StoreKind("az", FSSPEC, "FsspecStore", package="adlfs", extra="azure"),
 )
 
 
@@ -44,11 +52,22 @@ def kind_of(location: Location) -> StoreKind:
 
     Raises:
         UnsupportedStore: No row has its protocol.
+        NoConditionalCreate: Neither; fsspec has it, without what a project needs.
     """
     for kind in KINDS:
         if kind.protocol == location.protocol:
             return kind
-    raise UnsupportedStore(str(location), ", ".join(f"{kind.protocol}://" for kind in KINDS))
+    known = ", ".join(f"{kind.protocol}://" for kind in KINDS)
+    if location.protocol in fsspec_protocols():
+        raise NoConditionalCreate(str(location), known)
+    raise UnsupportedStore(str(location), known)
+
+
+def fsspec_protocols() -> Collection[str]:
+    """Returns the protocols that fsspec knows; most of their stores cannot hold a project."""
+    from fsspec.registry import known_implementations, registry
+
+    return {*known_implementations, *registry}
 
 
 def connect(location: Location, options: Mapping[str, object]) -> FileSystem:
@@ -60,6 +79,8 @@ def connect(location: Location, options: Mapping[str, object]) -> FileSystem:
     """
     kind = kind_of(location)
     try:
+        if kind.package:
+            importlib.import_module(kind.package)
         module = importlib.import_module(kind.module)
     except ModuleNotFoundError as error:
         if not kind.package or (error.name or "").startswith("hopyard"):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import multiprocessing
 import pickle
 import random
@@ -14,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +120,37 @@ class ConcurrencyContract:
                 assert entry.size == _FILE_BYTES
                 assert len(set(project.read(entry.path))) == 1
 
+    # --- what only some stores can do ---
+
+    def test_file_grows_under_the_eyes_of_a_reader_where_the_store_can_append(self, project: Project) -> None:
+        if not project.capabilities.can_append:
+            pytest.skip("this store does not say that it can append")
+        project.put("folder/file", b"first")
+        for number in range(3):
+            with _start(_append, project, "folder/file", str(number).encode()) as writer:
+                assert writer.wait(_WAIT_SECONDS) == 0
+            assert project.read("folder/file") == b"first" + b"012"[: number + 1]
+        assert project.info("folder/file").size == len(b"first012")
+
+    def test_lock_keeps_other_processes_out_until_its_holder_is_dead(self, project: Project) -> None:
+        if not project.capabilities.can_lock:
+            pytest.skip("this store does not say that it can lock")
+        project.put("folder/file", b"")
+        with _start(_lock_for_ever, project, "folder/file") as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"locked\n"
+            with _start(_lock_for_ever, project, "folder/file") as other:
+                assert other.communicate(timeout=_WAIT_SECONDS)[0] == b"taken\n"
+            holder.kill()
+        with _start(_lock_for_ever, project, "folder/file") as heir:
+            assert heir.stdout is not None
+            assert heir.stdout.readline() == b"locked\n"
+            heir.kill()
+
+    def test_store_that_says_it_is_near_asks_no_server(self, project: Project) -> None:
+        servers = project._files().servers()  # noqa: SLF001  no user of a project needs them
+        assert project.is_near == (not servers)
+
 
 def _created_at_once(
     project: Project, paths: Sequence[str], thread: int, start: threading.Barrier
@@ -155,6 +188,28 @@ def _read_until(project: Project, done: threading.Event) -> set[bytes]:
     while not done.is_set():
         seen.add(project.read("file"))
     return seen
+
+
+def _append(project: Project, path: str, data: bytes) -> None:
+    with open(_on_disk(project, path), "ab", buffering=0) as file:
+        file.write(data)
+
+
+def _lock_for_ever(project: Project, path: str) -> None:
+    with open(_on_disk(project, path), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("taken", flush=True)  # noqa: T201  for the test
+            return
+        print("locked", flush=True)  # noqa: T201  for the test
+        signal.pause()
+
+
+def _on_disk(project: Project, path: str) -> Path:
+    local = project.local_path(path)
+    assert local is not None, "a store that can append or lock has paths"
+    return local
 
 
 def _put_as_child(project: Project) -> None:

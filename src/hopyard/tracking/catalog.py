@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from hopyard.errors import AmbiguousRun, BadArguments, CorruptRecord, InvalidName, PathNotFound, RunNotFound
+from hopyard.errors import AmbiguousRun, BadArguments, InvalidName, RunNotFound
 from hopyard.store import Project
 from hopyard.store.full_paths import is_full
-from hopyard.tracking.listing import decode_all
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.reader import RunReader
-from hopyard.tracking.records import RunRecord
-from hopyard.tracking.runid import RunId, run_number
+from hopyard.tracking.run_index import (
+    THREADS,
+    RunIndex,
+    RunListing,
+    folders_in,
+    map_all,
+    read_run,
+    runs_of_application,
+)
+from hopyard.tracking.runid import RunId
 
 LAST = "last"
 _CUT = "…"  # what tables put before the end of a long id
 
-# A remote store takes milliseconds for each small read and serves many at a time.
-_THREADS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunListing:
-    """The runs of a project.
-
-    Attributes:
-        runs: Their records, newest first.
-        corrupt: What is wrong with those that could not be read.
-    """
-
-    runs: tuple[RunRecord, ...]
-    corrupt: tuple[CorruptRecord, ...]
-
 
 def list_runs(project: Project, *, limit: int | None = None) -> RunListing:
-    """Returns the runs of a project, newest first, with one read for each.
+    """Returns the runs of a project, newest first, with one read for each; who asks again and again takes a `RunIndex`.
 
     A run folder without a record is none of ours: an older program made it, or its driver was killed before
     the run began.
@@ -47,19 +38,18 @@ def list_runs(project: Project, *, limit: int | None = None) -> RunListing:
         project: Where to look.
         limit: How many runs at the most.
     """
-    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-        applications = pool.map(
-            partial(_runs_of_application, project, limit), _folders(project, project.layout.logs)
-        )
-        run_ids = [run_id for found in applications for run_id in found]
-        stored = list(pool.map(partial(_read_record, project), run_ids))
-    if limit is not None and None in stored:
+    if limit is None:
+        return RunIndex(project).runs()
+    with ThreadPoolExecutor(THREADS) as pool:
+        applications = folders_in(project, project.layout.logs)
+        newest = map_all(pool, partial(runs_of_application, project, limit=limit), applications)
+        run_ids = [run_id for found in newest for run_id in found]
+        stored = list(map_all(pool, partial(read_run, project, time.time()), run_ids))
+    if any(run.record is None and run.corrupt is None for run in stored):
         # Folders without a record took the place of runs further down, so all have to be looked at.
         everything = list_runs(project)
         return RunListing(runs=everything.runs[:limit], corrupt=everything.corrupt)
-    found = decode_all(RunRecord, (each for each in stored if each is not None))
-    newest = sorted(found, key=lambda run: (run.started, run.number), reverse=True)
-    return RunListing(runs=tuple(newest[:limit]), corrupt=found.corrupt)
+    return RunListing.of(stored, limit=limit)
 
 
 def find_run(project: Project, text: str) -> RunReader:
@@ -81,9 +71,10 @@ def find_run(project: Project, text: str) -> RunReader:
     run_id = _as_id(_without_folder(project, text))
     if run_id is not None and _is_there(project, run_id):
         return RunReader(project, run_id)
-    candidates = _answering(project, text) or _trials_answering(project, text)
+    index = RunIndex(project)
+    candidates = _answering(project, index, text) or _trials_answering(project, index, text)
     if not candidates:
-        raise _not_found(project, text)
+        raise _not_found(project, index, text)
     if len(candidates) > 1:
         raise AmbiguousRun(text, tuple(f"{run_id} ({name})" for run_id, name in candidates.items()))
     return RunReader(project, *candidates)
@@ -95,30 +86,29 @@ def _without_folder(project: Project, text: str) -> str:
     return path.removeprefix(f"{project.layout.logs}/")
 
 
-def _not_found(project: Project, text: str) -> RunNotFound:
+def _not_found(project: Project, index: RunIndex, text: str) -> RunNotFound:
     """Returns the error that tells what there is instead."""
-    names = {str(run_id): name for run_id, name in _names(project, list_runs(project)).items()}
+    names = {str(run_id): name for run_id, name in _names(project, index.runs()).items()}
     near = difflib.get_close_matches(text, [*names.values(), *names], n=1)
     shown = tuple(f"{run_id} ({name})" for run_id, name in names.items())
     return RunNotFound(text, project.path, near[0] if near else None, shown)
 
 
-def _answering(project: Project, text: str) -> dict[RunId, str]:
+def _answering(project: Project, index: RunIndex, text: str) -> dict[RunId, str]:
     """Returns the runs that `text` may mean, and their names."""
-    listing = list_runs(project, limit=1 if text == LAST else None)
     if text == LAST:
-        return {run.id: run.name for run in listing.runs}
-    return _matching(_names(project, listing), text)
+        return {run.id: run.name for run in list_runs(project, limit=1).runs}
+    return _matching(_names(project, index.runs()), text)
 
 
-def _trials_answering(project: Project, text: str) -> dict[RunId, str]:
+def _trials_answering(project: Project, index: RunIndex, text: str) -> dict[RunId, str]:
     """Returns the trials that `text` may mean, which is then a run and a folder in it, or in one of its generations."""
     parts = text.split("/")
     return {
         trial: name
         for count in (1, 2)
         if all(parts[-count - 1 :]) and len(parts) > count
-        for run_id, name in _answering(project, "/".join(parts[:-count])).items()
+        for run_id, name in _answering(project, index, "/".join(parts[:-count])).items()
         if _is_there(project, trial := replace(run_id, trial="/".join(parts[-count:])))
     }
 
@@ -152,29 +142,3 @@ def _matching(names: dict[RunId, str], text: str) -> dict[RunId, str]:
         run_id: name for run_id, name in names.items() if name == text or str(run_id).endswith(f"/{text}")
     }
     return exact or ends or starts
-
-
-def _runs_of_application(project: Project, limit: int | None, app_id: str) -> list[RunId]:
-    run_ids: list[RunId] = []
-    for kind in _folders(project, project.layout.application(app_id)):
-        names = _folders(project, project.layout.kind(app_id, kind))
-        numbers = sorted((n for n in map(run_number, names) if n is not None), reverse=True)
-        # Within a kind numbers grow with time, so none but these can be among the newest.
-        run_ids += (RunId(app_id, kind, number) for number in numbers[:limit])
-    return run_ids
-
-
-def _folders(project: Project, folder: str) -> Iterator[str]:
-    try:
-        entries = project.list(folder)
-    except PathNotFound:
-        return
-    yield from (entry.name for entry in entries if entry.is_dir)
-
-
-def _read_record(project: Project, run_id: RunId) -> tuple[str, bytes] | None:
-    path = run_paths(project, run_id).record
-    try:
-        return path, project.read(path)
-    except PathNotFound:
-        return None

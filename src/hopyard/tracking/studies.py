@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from hopyard.codec.records import decode
 from hopyard.errors import PathNotFound, RunNotFound
 from hopyard.store import Project
-from hopyard.tracking.catalog import LAST, find_run, list_runs
+from hopyard.tracking.catalog import LAST, find_run
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord, StudyRecord
+from hopyard.tracking.run_index import RunIndex
 from hopyard.tracking.runid import RunId
-
-_THREADS = 16  # as for the records of runs
 
 
 def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
@@ -33,18 +31,12 @@ def list_studies(
     project: Project, wanted: Callable[[RunRecord], bool] = lambda _: True
 ) -> tuple[RunRecord, ...]:
     """Returns the runs of a project that are studies and are wanted, newest first."""
-    runs = [run for run in list_runs(project).runs if wanted(run)]
-    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-        are_studies = pool.map(lambda run: project.exists(run_paths(project, run.id).study), runs)
-        return tuple(run for run, is_study in zip(runs, are_studies, strict=True) if is_study)
+    return tuple(RunIndex(project).studies(wanted))
 
 
 def newest_study(project: Project, name: str | None = None) -> RunRecord | None:
     """Returns the newest study of a project, or the newest of a name; None if there is none."""
-    for record in list_runs(project).runs:
-        if name in (None, record.name) and project.exists(run_paths(project, record.id).study):
-            return record
-    return None
+    return next(RunIndex(project).studies(lambda run: name in (None, run.name)), None)
 
 
 def find_study(project: Project, text: str) -> RunId:

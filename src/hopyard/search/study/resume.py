@@ -30,7 +30,7 @@ def await_its_driver(
 ) -> RunRecord:
     """Returns the record of a study once no driver is at it any more.
 
-    On a file system the study's journal is locked by its driver, so there is nothing to wait for. On other stores a
+    Where a store can lock, the study's journal is locked by its driver, so there is nothing to wait for. On other stores a
     driver on this machine is looked for, and one on another machine is known to be dead by the heartbeats that it
     misses. Their times are not compared with the clock of this machine, which may differ.
 
@@ -43,7 +43,7 @@ def await_its_driver(
     Raises:
         StudyBusy: Its driver lives.
     """
-    if project.local_path() is not None or record.state is not RunState.RUNNING:
+    if project.capabilities.can_lock or record.state is not RunState.RUNNING:
         return record
     driver = record.driver_process
     lives = None if driver is None else driver.lives()

@@ -23,13 +23,14 @@ from hopyard.search.study.resume import open_journal
 from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.study.study import Study
 from hopyard.search.study.tensorboard_domains import study_events
-from hopyard.search.study.trials import FOLDER, StudyTrials
+from hopyard.search.study.trials import StudyTrials
 from hopyard.search.trial.slot import SlotOrders
 from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunReader, RunState, RunWriter, StudyRecord, TrialRecord, TrialState, run_paths
 from hopyard.tracking.logs.node_log import log_attempts
+from hopyard.tracking.trials import FOLDER
 from hopyard.view.study_status import StudyStatus
 from hopyard.view.study_view import StudyView
 from hopyard.worker.periodic import Periodic, PeriodicThread

@@ -13,9 +13,10 @@ from optuna.storages import JournalStorage
 from hopyard.errors import InvalidSearch, NothingFound
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend
 from hopyard.search.study.quiet import quiet_optuna
-from hopyard.search.study.trials import TIMES, record_of
+from hopyard.search.study.trials import record_of
 from hopyard.store import Project, read_journal
 from hopyard.tracking import RunId, TrialRecord, find_study, run_paths, study_record
+from hopyard.tracking.trials import TIMES
 
 if TYPE_CHECKING:
     import pandas as pd

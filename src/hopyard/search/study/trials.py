@@ -15,22 +15,23 @@ from hopyard.protocol.assignment import Assignment
 from hopyard.search.samplers.own_sampler import OwnSampler
 from hopyard.store import trial_name
 from hopyard.tracking import TrialRecord, TrialState
+from hopyard.tracking.trials import (
+    ATTEMPT,
+    ERROR,
+    ERROR_TYPE,
+    FOLDER,
+    HOST,
+    NO_VALUE,
+    RESULT,
+    TIMES,
+    JournaledTrial,
+)
 
 if TYPE_CHECKING:
     from hopyard.control.queue import Point
     from hopyard.search.space.space import SearchSpace
 
 LOG = logging.getLogger(__name__)
-FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT, TIMES = (
-    "folder",
-    "host",
-    "error",
-    "error_type",
-    "result",
-    "no_value",
-    "attempt",
-    "times",
-)
 _STATES = {
     OptunaState.WAITING: TrialState.WAITING,
     OptunaState.RUNNING: TrialState.RUNNING,
@@ -174,27 +175,18 @@ class StudyTrials:
 
 def record_of(trial: FrozenTrial) -> TrialRecord:
     """Returns what Optuna knows of a trial as a record."""
-    attributes = trial.user_attrs
-    has_value = trial.state is OptunaState.COMPLETE or (
-        trial.state is OptunaState.PRUNED and not attributes.get(NO_VALUE) and trial.values is not None
-    )
-    started, ended = attributes.get(TIMES) or (
+    started, ended = (
         None if time is None else time.timestamp() for time in (trial.datetime_start, trial.datetime_complete)
     )
-    return TrialRecord(
+    return JournaledTrial(
         number=trial.number,
-        params=dict(trial.params),
-        state=_state(trial),
-        values=tuple(trial.values) if has_value else (),
-        result=attributes.get(RESULT, {}),
-        folder=attributes.get(FOLDER, ""),
-        attempt=attributes.get(ATTEMPT, 0),
-        host=attributes.get(HOST, ""),
+        state=_STATES[trial.state],
         started=started,
         ended=ended,
-        error_type=attributes.get(ERROR_TYPE),
-        error=attributes.get(ERROR),
-    )
+        values=trial.values,
+        params=trial.params,
+        attributes=trial.user_attrs,
+    ).to_record()
 
 
 def _state(trial: FrozenTrial) -> TrialState:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound, StoreFailed
-from hopyard.store.filesystem import Entry, parent_of, temporary_beside
+from hopyard.store.filesystem import Capabilities, Entry, parent_of, temporary_beside
 
 _ERRORS: dict[str, type[PathNotFound | AlreadyExists | NotAFolder | FolderNotEmpty]] = {
     "FileNotFoundException": PathNotFound,
@@ -21,6 +21,8 @@ class HadoopStore(ABC):
 
     A subclass gives the single calls; each raises the errors of `hadoop_error`.
     """
+
+    capabilities = Capabilities()
 
     @abstractmethod
     def info(self, path: str) -> Entry:

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, NotWritable, PathNotFound
-from hopyard.store.filesystem import CHUNK_BYTES, Entry, Server, name_of, parent_of, temporary_beside
+from hopyard.store.filesystem import (
+    CHUNK_BYTES,
+    Capabilities,
+    Entry,
+    Server,
+    name_of,
+    parent_of,
+    temporary_beside,
+)
 from hopyard.store.location import Location
 from hopyard.store.names import TEMPORARY_PREFIX
 
@@ -27,6 +35,8 @@ class LocalFileSystem:
     holds against a killed process. Nothing is forced to the disk: a machine that loses power may lose
     the last seconds.
     """
+
+    capabilities = Capabilities(can_append=True, can_lock=True)
 
     @classmethod
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:

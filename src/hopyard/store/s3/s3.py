@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from hopyard.errors import AlreadyExists, FolderNotEmpty, IsAFolder, NotAFolder, PathNotFound, StoreFailed
-from hopyard.store.filesystem import Entry, Server, name_of
+from hopyard.store.filesystem import Capabilities, Entry, Server, name_of
 from hopyard.store.location import Location
 from hopyard.store.s3.bucket import Bucket, code_of
 
@@ -31,6 +31,8 @@ class S3Store:
     have in common; `mkdir` leaves an empty object ``folder/``, as other tools do. S3 itself would let
     ``a`` and ``a/b`` both be files, and that is not looked for at each write.
     """
+
+    capabilities = Capabilities()
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
