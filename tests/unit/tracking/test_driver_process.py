@@ -42,17 +42,17 @@ def other() -> Iterator[Other]:
 
 
 def test_this_process_lives() -> None:
-    assert DriverProcess.this().incarnations() is True
+    assert DriverProcess.this().lives() is True
     assert DriverProcess.from_json(DriverProcess.this().to_json()) == DriverProcess.this()
     assert str(DriverProcess.this()).startswith(f"process {os.getpid()} on ")
 
 
 def test_a_killed_process_is_known_to_be_gone_at_once(other: Other) -> None:
     process, told = other
-    assert told.incarnations() is True
+    assert told.lives() is True
     process.kill()
     process.wait()
-    assert told.incarnations() is False
+    assert told.lives() is False
 
 
 def test_a_process_that_nobody_has_waited_for_is_gone(other: Other) -> None:
@@ -60,17 +60,17 @@ def test_a_process_that_nobody_has_waited_for_is_gone(other: Other) -> None:
     process.send_signal(signal.SIGKILL)
     watched = psutil.Process(process.pid)
     wait_until(lambda: watched.status() == psutil.STATUS_ZOMBIE, "the process is a zombie", 10)
-    assert told.incarnations() is False
+    assert told.lives() is False
 
 
 def test_a_later_process_with_the_same_number_is_not_taken_for_it() -> None:
     this = DriverProcess.this()
-    assert replace(this, start=this.start - 1).incarnations() is False
+    assert replace(this, start=this.start - 1).lives() is False
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "host-b"}, {"machine": "another boot"}, {"machine": ""}])
 def test_nothing_is_known_of_processes_on_other_machines(elsewhere: dict[str, str]) -> None:
-    assert replace(DriverProcess.this(), **elsewhere).incarnations() is None  # type: ignore[arg-type]
+    assert replace(DriverProcess.this(), **elsewhere).lives() is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("stored", [{}, {"host": "a"}, {"host": 1, "machine": "", "pid": 1, "start": 1}])
