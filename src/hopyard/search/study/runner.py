@@ -17,6 +17,7 @@ from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.run.announcement import Announcement
 from hopyard.run.application import process_application_id
+from hopyard.search.study.advice import StudyAdvice
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.resume import busy
@@ -189,7 +190,9 @@ class StudyRunner:
             )
         if plan.earlier is not None:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
-        self._ledger = StudyTrials(self._study, plan.space, metric=plan.spec.objectives[0])
+        metric = plan.spec.objectives[0]
+        advice = StudyAdvice(metric=metric, is_assumed=plan.spec.is_assumed)
+        self._ledger = StudyTrials(self._study, plan.space, metric=metric, advice=advice)
         waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
         queue = Queue(plan.spec.rules, asked=self._ledger.asked, waiting=waiting, now=self._clock())
         self._service = TrialScheduler(queue, self._ledger, commit=journal.commit, clock=self._clock)
@@ -309,4 +312,5 @@ class StudyRunner:
             total=self._plan.spec.rules.trials,
             seconds=now - self._began,
             now=now,
+            is_assumed=self._plan.spec.is_assumed,
         )

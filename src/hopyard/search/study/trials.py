@@ -13,6 +13,7 @@ from optuna.trial import TrialState as OptunaState
 
 from hopyard.protocol.assignment import Assignment
 from hopyard.search.samplers.own_sampler import OwnSampler
+from hopyard.search.study.advice import StudyAdvice
 from hopyard.store import trial_name
 from hopyard.tracking import TrialRecord, TrialState
 
@@ -47,12 +48,16 @@ class StudyTrials:
         study: The study, new or with the trials that it has had.
         space: What the parameters may be.
         metric: The reported metric that a pruner goes by.
+        advice: Says what a user wants to know of what the trials report and return.
     """
 
-    def __init__(self, study: optuna.Study, space: SearchSpace, *, metric: str) -> None:
+    def __init__(
+        self, study: optuna.Study, space: SearchSpace, *, metric: str, advice: StudyAdvice | None = None
+    ) -> None:
         self._study = study
         self._space = space
         self._metric = metric
+        self._advice = advice or StudyAdvice(metric=metric)
         trials = study.get_trials(deepcopy=False)
         self._asked = len(trials)
         self._folders = {str(trial.user_attrs.get(FOLDER, "")) for trial in trials}
@@ -112,7 +117,11 @@ class StudyTrials:
         return is_new and bool(trial.should_prune())
 
     def tell(self, record: TrialRecord) -> None:
-        """Takes what came of a trial."""
+        """Takes what came of a trial.
+
+        Raises:
+            InvalidSearch: Its value is called like a loss, and nobody said that small values are better.
+        """
         trial = self._running.pop(record.number)
         self._reported.pop(record.number, None)
         for name, value in _attributes(record).items():
@@ -124,6 +133,7 @@ class StudyTrials:
         else:
             frozen = self._study.tell(trial, state=OptunaState.PRUNED)
         self._count(frozen)
+        self._advice.end(record)
 
     def _assign(self, trial: optuna.Trial, *, again: bool = False) -> Assignment:
         self._space.suggest(trial)

@@ -130,6 +130,7 @@ class TrialRun:
             state=TrialState.PRUNED if stopped else ending.state,
             values=ending.values,
             result=ending.result,
+            returned_as=ending.returned_as,
             folder=self._assignment.folder,
             attempt=self._assignment.attempt,
             slot=self._slot,

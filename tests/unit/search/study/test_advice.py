@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hopyard
+from hopyard import Range
+from hopyard.errors import InvalidSearch
+from hopyard.search.study.study import Study
+from hopyard.tracking import TrialState
+
+pytestmark = pytest.mark.unit
+
+ONE_AT_A_TIME = {"parallel": 1, "backend": "processes", "progress": False}
+
+
+def val_loss(x: float) -> float:
+    return (x - 3) ** 2
+
+
+def train(x: float) -> float:
+    return x
+
+
+def fit(x: float) -> dict[str, float]:
+    return {"loss": x}
+
+
+def show_errors(x: float) -> None:
+    print(x)
+
+
+def search(function: Any, **options: Any) -> Study:
+    return hopyard.search(function, {"x": Range(0.0, 6.0)}, **{**ONE_AT_A_TIME, "trials": 3, **options})
+
+
+def grid(function: Any, **options: Any) -> Study:
+    return hopyard.grid_search(function, {"x": [1.0, 2.0, 3.0]}, **{**ONE_AT_A_TIME, **options})
+
+
+def studies() -> list[Study]:
+    try:
+        return [Study.load()]
+    except LookupError:
+        return []
+
+
+def test_a_function_called_like_a_loss_needs_a_direction(hopyard_root: Path) -> None:
+    with pytest.raises(InvalidSearch, match=r"'val_loss' is called like a loss.*Give direction='min'"):
+        search(val_loss)
+    assert list(hopyard_root.rglob("*")) == []
+
+
+def test_a_grid_of_such_a_function_ends_with_its_first_value() -> None:
+    with pytest.raises(InvalidSearch, match=r"'val_loss' is called like a loss"):
+        grid(val_loss)
+    assert [trial.state for trial in studies()[0].trials] == [TrialState.FINISHED]
+
+
+@pytest.mark.parametrize("run", [search, grid])
+def test_a_loss_in_a_dict_ends_the_study_with_its_first_value(run: Any) -> None:
+    with pytest.raises(InvalidSearch, match=r"'loss' is called like a loss.*Give direction='min'"):
+        run(fit)
+    assert [trial.state for trial in studies()[0].trials] == [TrialState.FINISHED]
+
+
+def test_a_direction_is_all_that_a_loss_needs(caplog: pytest.LogCaptureFixture) -> None:
+    assert search(val_loss, direction="min", trials=1).best_value >= 0
+    assert grid(fit, direction="max").best_value == 3.0
+    assert caplog.messages == []
+
+
+def test_what_is_maximised_by_default_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    search(train)
+    assert caplog.messages == ["the study maximises 'train'; for a loss give direction='min'"]
+
+
+def test_nothing_is_maximised_where_nothing_is_returned(caplog: pytest.LogCaptureFixture) -> None:
+    assert len(grid(show_errors).trials) == 3
+    assert caplog.messages == []
