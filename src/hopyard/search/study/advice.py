@@ -22,6 +22,7 @@ class StudyAdvice:
     def __init__(self, *, metric: str, is_assumed: bool = False) -> None:
         self._metric = metric
         self._is_assumed = is_assumed
+        self._has_told_to_ask = False
 
     def end(self, record: TrialRecord) -> None:
         """Looks at what came of a trial.
@@ -29,8 +30,20 @@ class StudyAdvice:
         Raises:
             InvalidSearch: Its value is called like a loss, and nobody said that small values are better.
         """
-        if record.state is TrialState.FINISHED and record.values:
+        if record.state is not TrialState.FINISHED:
+            return
+        self._tell_who_never_asks(record)
+        if record.values:
             self._tell_direction(record)
+
+    def _tell_who_never_asks(self, record: TrialRecord) -> None:
+        if record.never_asked and not self._has_told_to_ask:
+            self._has_told_to_ask = True
+            LOG.warning(
+                "trial %d was to be stopped early, but never asks: report with hopyard.Reporter(ctx) instead of "
+                "ctx.report, or end when ctx.should_stop() is true",
+                record.number,
+            )
 
     def _tell_direction(self, record: TrialRecord) -> None:
         if self._is_assumed:

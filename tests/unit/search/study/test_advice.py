@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.pruners import BasePruner
 
 import hopyard
-from hopyard import Range
+from hopyard import NodeContext, Range, Reporter
 from hopyard.errors import InvalidSearch
 from hopyard.search.study.study import Study
 from hopyard.tracking import TrialState
@@ -79,4 +80,40 @@ def test_what_is_maximised_by_default_is_said_once(caplog: pytest.LogCaptureFixt
 
 def test_nothing_is_maximised_where_nothing_is_returned(caplog: pytest.LogCaptureFixture) -> None:
     assert len(grid(show_errors).trials) == 3
+    assert caplog.messages == []
+
+
+class StopsAll(BasePruner):
+    """Gives up every trial that reports."""
+
+    def prune(self, study: object, trial: object) -> bool:
+        return True
+
+
+def report_only(x: float, ctx: NodeContext) -> float:
+    for step in range(4):
+        ctx.report(step, metric=x)
+    return x
+
+
+def report_and_ask(x: float, ctx: NodeContext) -> float:
+    report = Reporter(ctx)
+    for step in range(4):
+        report(step, metric=x)
+    return x
+
+
+def test_trials_that_never_ask_finish_and_the_remedy_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    study = search(report_only, direction="max", pruner=StopsAll())
+    assert {trial.state for trial in study.trials} == {TrialState.FINISHED}
+    assert study.best_value == max(trial.params["x"] for trial in study.trials)
+    (said,) = caplog.messages
+    assert "trial 0 was to be stopped early, but never asks" in said
+    assert "hopyard.Reporter(ctx)" in said
+    assert "ctx.should_stop()" in said
+
+
+def test_trials_that_are_stopped_are_not_talked_about(caplog: pytest.LogCaptureFixture) -> None:
+    study = search(report_and_ask, direction="max", pruner=StopsAll())
+    assert {trial.state for trial in study.trials} == {TrialState.PRUNED}
     assert caplog.messages == []
