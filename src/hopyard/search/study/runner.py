@@ -191,7 +191,7 @@ class StudyRunner:
         if plan.earlier is not None:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
         metric = plan.spec.objectives[0]
-        advice = StudyAdvice(metric=metric, is_assumed=plan.spec.is_assumed)
+        advice = StudyAdvice(metric=metric, is_assumed=plan.spec.is_assumed, is_judged=plan.is_judged)
         self._ledger = StudyTrials(self._study, plan.space, metric=metric, advice=advice)
         waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
         queue = Queue(plan.spec.rules, asked=self._ledger.asked, waiting=waiting, now=self._clock())

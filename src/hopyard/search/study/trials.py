@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from optuna.trial import FrozenTrial
 from optuna.trial import TrialState as OptunaState
 
 from hopyard.protocol.assignment import Assignment
+from hopyard.search.options import is_loss
 from hopyard.search.samplers.own_sampler import OwnSampler
 from hopyard.search.study.advice import StudyAdvice
 from hopyard.store import trial_name
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hopyard.control.queue import Point
     from hopyard.search.space.space import SearchSpace
 
-LOG = logging.getLogger(__name__)
 FOLDER, HOST, ERROR, ERROR_TYPE, RESULT, NO_VALUE, ATTEMPT, TIMES = (
     "folder",
     "host",
@@ -63,7 +62,6 @@ class StudyTrials:
         self._folders = {str(trial.user_attrs.get(FOLDER, "")) for trial in trials}
         self._running: dict[int, optuna.Trial] = {}
         self._reported: dict[int, int] = {}  # the last step, by the number of the trial
-        self._is_warned = False
         self._best: FrozenTrial | None = None
         self._ends: Counter[TrialState] = Counter()  # a new one with each change
         for trial in trials:
@@ -108,6 +106,7 @@ class StudyTrials:
         is_new = False
         for step, metrics in points:
             value = self._objective(metrics)
+            self._advice.report(number, metrics)
             # a trial that runs again says again what is known, up to where it was
             if value is not None and step > self._reported.get(number, -1):
                 self._reported[number] = step
@@ -133,7 +132,7 @@ class StudyTrials:
         else:
             frozen = self._study.tell(trial, state=OptunaState.PRUNED)
         self._count(frozen)
-        self._advice.end(record)
+        self._advice.end(record, is_compared=bool(frozen.intermediate_values))
 
     def _assign(self, trial: optuna.Trial, *, again: bool = False) -> Assignment:
         self._space.suggest(trial)
@@ -165,19 +164,20 @@ class StudyTrials:
     def _objective(self, metrics: Mapping[str, float]) -> float | None:
         if self._metric in metrics:
             return metrics[self._metric]
-        if len(metrics) == 1:
-            return next(iter(metrics.values()))
-        if not self._is_warned:
-            self._is_warned = True
-            names = ", ".join(metrics)
-            LOG.warning("no trial is stopped early, as they report %s: say metric= which one counts", names)
-        return None
+        if len(metrics) != 1:
+            return None
+        ((name, value),) = metrics.items()
+        return None if self._is_maximised and is_loss(name) else value
+
+    @property
+    def _is_maximised(self) -> bool:
+        return self._study.direction is optuna.study.StudyDirection.MAXIMIZE
 
     def _count(self, trial: FrozenTrial) -> None:
         self._ends = self._ends + Counter([_state(trial)])
         if trial.state is not OptunaState.COMPLETE or len(self._study.directions) > 1:
             return
-        sign = 1 if self._study.direction is optuna.study.StudyDirection.MAXIMIZE else -1
+        sign = 1 if self._is_maximised else -1
         if self._best is None or sign * (trial.value or 0.0) > sign * (self._best.value or 0.0):
             self._best = trial
 

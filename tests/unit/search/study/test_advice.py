@@ -117,3 +117,64 @@ def test_trials_that_are_stopped_are_not_talked_about(caplog: pytest.LogCaptureF
     study = search(report_and_ask, direction="max", pruner=StopsAll())
     assert {trial.state for trial in study.trials} == {TrialState.PRUNED}
     assert caplog.messages == []
+
+
+def report_loss(x: float, ctx: NodeContext) -> dict[str, float]:
+    report = Reporter(ctx)
+    for step in range(3):
+        report(step, loss=x)
+    return {"accuracy": x, "loss": x}
+
+
+def report_score(x: float, ctx: NodeContext) -> dict[str, float]:
+    report = Reporter(ctx)
+    for step in range(3):
+        report(step, score=x)
+    return {"accuracy": x, "loss": x}
+
+
+def report_two(x: float, ctx: NodeContext) -> dict[str, float]:
+    report = Reporter(ctx)
+    for step in range(3):
+        report(step, score=x, other=x)
+    return {"accuracy": x, "loss": x}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "words"),
+    [
+        (train, {"direction": "max"}, ["trial 0 has reported nothing", "hopyard.Reporter(ctx)", "metric="]),
+        (
+            report_loss,
+            {"metric": "accuracy"},
+            ["reports 'loss'", "not 'accuracy'", "no trial is stopped early"],
+        ),
+        (
+            report_score,
+            {"metric": "accuracy"},
+            ["reports 'score'", "not 'accuracy'", "compares 'score' instead"],
+        ),
+        (
+            report_two,
+            {"metric": "accuracy"},
+            ["'other', 'score'", "not 'accuracy'", "no trial is stopped early"],
+        ),
+    ],
+)
+def test_a_pruner_that_has_nothing_to_compare_is_told_once(
+    function: Any, options: dict[str, Any], words: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    study = search(function, pruner="median", trials=8, seed=1, **options)
+    (said,) = caplog.messages
+    assert all(word in said for word in words), said
+    if "instead" not in said:
+        assert {trial.state for trial in study.trials} == {TrialState.FINISHED}
+
+
+def test_a_pruner_that_is_reported_what_it_compares_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    search(report_two, pruner="median", metric="loss", direction="min", trials=1)
+    search(report_score, metric="accuracy", trials=1)
+    assert len(caplog.messages) == 1  # of the first, whose reports are of something else
+    caplog.clear()
+    search(report_and_ask, pruner="median", direction="max")
+    assert caplog.messages == []
