@@ -140,7 +140,7 @@ def test_mistakes_are_told_before_spark_starts(search: Command) -> None:
 def test_ctrl_c_leaves_the_command_that_goes_on(tmp_path: Path, project: Project) -> None:
     (tmp_path / "slow.py").write_text(SLOW_PROGRAM)
     (tmp_path / "space.yaml").write_text("x: [1, 2]\n")
-    options = ["--root", project.root, "--project", project.name, "--space", "space.yaml"]
+    options = ["--root", project.root, "--project", project.name, "--space", "space.yaml", "--direction", "max"]
     words = ["search", "slow.py:train", *options, "--sampler", "grid", "--backend", "processes"]
     command = [sys.executable, "-m", "hopyard", *words, "--parallel", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
