@@ -6,7 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,7 +86,8 @@ def trials(
     from hopyard.search.study.study import Study
 
     with console.busy("Reading its trials"):
-        found = chosen(Study.load(str(run.id), project=project).trials, record, sort=sort, failed=failed)
+        known = as_they_stand(Study.load(str(run.id), project=project).trials, run)
+        found = chosen(known, record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
     shown, now = found[:most], Now.of(run)
     if as_json:
@@ -159,6 +160,18 @@ class Now:
         if trial.started is None:
             return None
         return (self.time if trial.ended is None else trial.ended) - trial.started
+
+
+def as_they_stand(found: Iterable[TrialRecord], run: RunRecord) -> Sequence[TrialRecord]:
+    """Returns the trials of a study; in one that nobody carries any more, those under way wait to be run again."""
+    from hopyard.tracking import RunState, TrialState
+
+    if run.state_at(time.time()) is RunState.RUNNING:
+        return tuple(found)
+    return tuple(
+        replace(trial, state=TrialState.WAITING) if trial.state is TrialState.RUNNING else trial
+        for trial in found
+    )
 
 
 def chosen(

@@ -18,6 +18,7 @@ from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number
 
 LAST = "last"
+_NEAR = 0.75  # of a spelling; below it, names are suggested that are just another word
 _CUT = "…"  # what tables put before the end of a long id
 
 # A remote store takes milliseconds for each small read and serves many at a time.
@@ -98,7 +99,7 @@ def _without_folder(project: Project, text: str) -> str:
 def _not_found(project: Project, text: str) -> RunNotFound:
     """Returns the error that tells what there is instead."""
     names = {str(run_id): name for run_id, name in _names(project, list_runs(project)).items()}
-    near = difflib.get_close_matches(text, [*names.values(), *names], n=1)
+    near = difflib.get_close_matches(text, [*names.values(), *names], n=1, cutoff=_NEAR)
     shown = tuple(f"{run_id} ({name})" for run_id, name in names.items())
     return RunNotFound(text, project.path, near[0] if near else None, shown)
 
