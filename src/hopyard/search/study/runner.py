@@ -13,7 +13,7 @@ import optuna
 
 from hopyard.codec.records import decode, encode_file
 from hopyard.control.queue import Queue
-from hopyard.errors import JournalTaken, PathNotFound, StudyFailed
+from hopyard.errors import HopyardError, JournalTaken, PathNotFound, StudyFailed
 from hopyard.frameworks.keras_choice import keras_choice
 from hopyard.run.announcement import Announcement
 from hopyard.run.application import process_application_id
@@ -264,8 +264,11 @@ class StudyRunner:
         Raises:
             StudyFailed: Its trials fail.
         """
-        if self._service.error is not None:
-            raise self._service.error
+        error = self._service.error
+        if isinstance(error, HopyardError):
+            raise error.with_traceback(None)  # it tells its story; how a slot's thread came to it is noise
+        if error is not None:
+            raise error
         last = self._service.look(lambda queue: queue.hopeless)
         if last is not None:
             failed = self._ledger.ends[TrialState.FAILED]
