@@ -238,7 +238,22 @@ SEARCH = [
     ),
     *mistakes(
         InvalidSpace,
-        ("a logarithm of 0", lambda: search(space={"lr": Range(0, 1, log=True)}), ("low=0", "begin above 0")),
+        (
+            "a logarithm of 0",
+            lambda: search(space={"lr": Range(0, 1, log=True)}),
+            ("Range(0, 1", "begin above 0"),
+        ),
+        (
+            "two whole numbers",
+            lambda: search(space={"lr": Range(0, 1)}),
+            ("Range(0.0, 1.0)", "Choice([0, 1])"),
+        ),
+        (
+            "bounds in reverse",
+            lambda: search(space={"lr": Range(0.5, 0.1)}),
+            ("Range(0.5, 0.1)", "write Range(0.1, 0.5)"),
+        ),
+        ("a grid of a range", lambda: grid({"lr": Range(0.0, 1.0)}), ("it is Range(0.0, 1.0)", "a step")),
         ("no values", lambda: search(space={"lr": []}), ("'lr'", "at least one value")),
         ("a tuple", lambda: search(space={"lr": (0.1, 0.5)}), ("(0.1, 0.5)", "Range(0.1, 0.5)")),
         ("a set", lambda: search(space={"lr": {1}}), ("{1}", "Give a list")),

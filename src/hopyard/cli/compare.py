@@ -18,6 +18,7 @@ from hopyard.cli.output.columns import Column, Cut
 from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.runs import STYLES, THREADS, first_line, newest_of
 from hopyard.cli.settings import Settings
+from hopyard.cli.trial_names import find_run_or_trial
 
 if TYPE_CHECKING:
     from hopyard.store import Project
@@ -33,15 +34,13 @@ def compare(
         list[str],
         typer.Argument(
             metavar="RUN",
-            help="Each one 'last', an id, the end of an id, or a name; for a trial, add /FOLDER.",
+            help="Each one 'last', an id, the end of an id, or a name; for a trial, add /N.",
             autocompletion=complete_runs,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Show runs or trials side by side, with a * where they differ."""
-    from hopyard.tracking import find_run
-
     if not 2 <= len(runs) <= len(ascii_uppercase):
         raise typer.BadParameter(
             f"{len(runs)} cannot be compared; give 2 to {len(ascii_uppercase)} runs.", param_hint="RUN"
@@ -49,7 +48,7 @@ def compare(
     project = Settings.of(context).open_project()
     now = time.time()
     with console.busy("Reading runs"), ThreadPoolExecutor(THREADS) as pool:
-        readers = list(pool.map(lambda text: find_run(project, text), runs))
+        readers = list(pool.map(lambda text: find_run_or_trial(project, text), runs))
         sides = list(pool.map(lambda reader: Side.of(project, reader, now=now), readers))
     rows = list(rows_of(sides))
     if as_json:

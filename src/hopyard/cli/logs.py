@@ -12,6 +12,7 @@ from hopyard.cli.completers import complete_runs
 from hopyard.cli.output import console
 from hopyard.cli.runs import first_line
 from hopyard.cli.settings import Settings
+from hopyard.cli.trial_names import find_run_or_trial, trial_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ def logs(
         str,
         typer.Argument(
             metavar="RUN",
-            help="'last', an id, the end of an id, or a name; for a trial, add /FOLDER.",
+            help="'last', an id, the end of an id, or a name; for a trial, add /N.",
             autocompletion=complete_runs,
         ),
     ] = "last",
@@ -64,10 +65,9 @@ def logs(
     ] = None,
 ) -> None:
     """Print what the nodes of a run printed, or a trial."""
-    from hopyard.tracking import find_run
-
-    project = Settings.of(context).open_project()
-    reader = find_run(project, run if trial is None else trial_text(project, run, trial))
+    settings = Settings.of(context)
+    project = settings.open_project()
+    reader = find_run_or_trial(project, run if trial is None else trial_text(project, run, trial))
     record = reader.record()
     ranks = range(record.nodes) if everyone else tuple(dict.fromkeys(node or [0]))
     check_there(record, ranks, attempt)
@@ -80,25 +80,18 @@ def logs(
     silent = [rank for rank in ranks if not count[rank]]
     if silent and tail != 0:
         console.note(f"{nodes_text(silent)} of run {reader.id} printed nothing.")
+        if is_study(project, reader):
+            hint = settings.command("logs", run, "--trial", "N")
+            console.note(f"It is a study: `{hint}` prints the log of its trial N.")
     if follow:
         console.note(end_text(reader, attempt))
 
 
-def trial_text(project: Project, study: str, number: int) -> str:
-    """Returns the id of a trial of a study.
+def is_study(project: Project, reader: RunReader) -> bool:
+    """Whether a run is a study, whose trials print and not the run."""
+    from hopyard.tracking import run_paths
 
-    Raises:
-        BadParameter: The study has no such trial.
-    """
-    from hopyard.search.study.study import Study
-
-    found = Study.load(study, project=project)
-    if number >= len(found.trials):
-        raise typer.BadParameter(
-            f"there is no trial {number}: study {found.run_id} has {len(found.trials)} trials, from 0.",
-            param_hint="--trial",
-        )
-    return f"{found.run_id}/{found.trials[number].folder}"
+    return project.exists(run_paths(project, reader.id).study)
 
 
 def check_there(record: RunRecord, ranks: Iterable[int], attempt: int | None) -> None:

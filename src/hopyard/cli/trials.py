@@ -6,7 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,6 +87,7 @@ def trials(
 
     with console.busy("Reading its trials"):
         listing = read_trials(project, run.id)
+        listing = replace(listing, records=tuple(as_they_stand(listing, run)))
         found = chosen(listing, record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
     shown, now = found[:most], Now.of(run)
@@ -162,6 +163,18 @@ class Now:
         if trial.started is None:
             return None
         return (self.time if trial.ended is None else trial.ended) - trial.started
+
+
+def as_they_stand(found: Iterable[TrialRecord], run: RunRecord) -> Sequence[TrialRecord]:
+    """Returns the trials of a study; in one that nobody carries any more, those under way wait to be run again."""
+    from hopyard.tracking import RunState, TrialState
+
+    if run.state_at(time.time()) is RunState.RUNNING:
+        return tuple(found)
+    return tuple(
+        replace(trial, state=TrialState.WAITING) if trial.state is TrialState.RUNNING else trial
+        for trial in found
+    )
 
 
 def chosen(

@@ -105,11 +105,14 @@ class NothingFound(HopyardError, LookupError):
     what: str
     study: str
     trials: int
+    error: str = ""
 
     def __str__(self) -> str:
         if not self.trials:
             return f"the study {self.study} has no {self.what}: it has no trials yet. Look again later."
-        return (
-            f"the study {self.study} has no {self.what}: none of its {self.trials} trials ended with a value. "
-            "Their errors are in `study.trials`."
+        none = (
+            f"the study {self.study} has no {self.what}: none of its {self.trials} trials ended with a value"
         )
+        if not self.error:
+            return f"{none}. What became of them is in `study.trials`."
+        return f"{none}. {self.error.rstrip('.')}. All errors are in `study.trials`."

@@ -36,5 +36,8 @@ def launch(
         NodesMissing: Not all nodes arrived in time.
         NodeFailed: A node failed; the error has its traceback and last lines of output.
     """
-    with Cluster(fn, args, nodes, **options) as cluster:
-        return cluster.wait()
+    try:
+        with Cluster(fn, args, nodes, **options) as cluster:
+            return cluster.wait()
+    except KeyboardInterrupt as interrupt:
+        raise interrupt.with_traceback(None) from None  # where we waited is noise; its note says what is kept

@@ -75,8 +75,8 @@ def search(
         sampler_options: Settings of the sampler.
         trials: How many trials to run; needed unless the sampler knows (a grid does) or there is a ``timeout``.
         metric: Which value counts, if the function returns a mapping; several names for several objectives.
-        direction: ``"max"`` (the default) or ``"min"``; one for each of several metrics. A metric with a name such as
-            ``loss`` needs it.
+        direction: ``"max"`` (large values are better) or ``"min"``; one for each of several metrics. The default is
+            ``"max"``, unlike Optuna's; a metric or function with a name such as ``loss`` needs a direction.
         parallel: How many trials run at the same time; as many as there are slots if not given.
         pruner: What stops trials early that will not be among the best: ``"median"``, ``"asha"``, ``"hyperband"``,
             ``"patience"``, or a pruner of Optuna.

@@ -66,7 +66,12 @@ def checks_options(function: Callable[P, R]) -> Callable[P, R]:
         names.check(options, args[0] if args else options.get("fn"))
         if len(args) > len(by_place):
             raise BadArguments(names.call, _by_name(by_place, len(args)))
-        return function(*args, **options)
+        try:
+            return function(*args, **options)
+        except KeyboardInterrupt as interrupt:
+            raise interrupt.with_traceback(
+                None
+            ) from None  # where we waited is noise; its note says how to go on
 
     return checked
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LEAST_SECONDS = 0.1
 LEAST_LEASE_SECONDS = 1.0
 _LOSS = re.compile(r"loss|error|perplexity|(^|_)r?m[sa]e(_|$)", re.IGNORECASE)
+DIRECTION_REMEDY = "Give direction='min', or 'max' if large values are better"
 LARGEST_SEED = 2**32 - 1  # of numpy's generators, which the samplers use
 
 
@@ -72,6 +73,7 @@ class SearchSpec:
     Attributes:
         objectives: The names of what is compared.
         directions: Which values of each are better.
+        is_assumed: Whether nobody said what counts, so that it is whatever is returned, and large values are better.
         rules: How far the study goes.
         parallel: How many trials run at the same time; None for as many as there is room for.
         trial_seconds: How long a trial may take.
@@ -84,6 +86,7 @@ class SearchSpec:
 
     objectives: tuple[str, ...]
     directions: tuple[Direction, ...]
+    is_assumed: bool = False
     rules: StudyRules
     parallel: int | None = None
     trial_seconds: float | None = None
@@ -119,6 +122,7 @@ class SearchSpec:
         return cls(
             objectives=objectives,
             directions=directions,
+            is_assumed=options.get("metric") is None and options.get("direction") is None,
             rules=rules,
             parallel=None if parallel is None else _whole("parallel", parallel, least=1),
             trial_seconds=_seconds(options, "trial_timeout"),
@@ -170,12 +174,14 @@ def _usual_direction(names: Sequence[str]) -> str:
         InvalidSearch: A metric is one of which small values are better, as a rule.
     """
     for name in names:
-        if _LOSS.search(name):
-            raise InvalidSearch(
-                f"metric={name!r} has no direction",
-                "Give direction='min', or 'max' if large values are better",
-            )
+        if is_loss(name):
+            raise InvalidSearch(f"metric={name!r} has no direction", DIRECTION_REMEDY)
     return "max"
+
+
+def is_loss(name: str) -> bool:
+    """Whether small values are better of what has this name, as a rule."""
+    return _LOSS.search(name) is not None
 
 
 def _is_metric(metric: object) -> bool:

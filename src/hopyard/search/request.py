@@ -18,12 +18,13 @@ from hopyard.search.samplers.own_sampler import OwnSampler
 from hopyard.search.samplers.pruners import pruner_for
 from hopyard.search.space.former_lists import with_former_lists
 from hopyard.search.space.space import SearchSpace
+from hopyard.search.study.advice import check_is_no_loss
 from hopyard.search.study.names import StudyName
 from hopyard.search.study.resume import await_its_driver
 from hopyard.search.study.runner import StudyPlan, StudyRunner
 from hopyard.search.study.study import Study
 from hopyard.search.trial.backends import check_backend, slot_backend
-from hopyard.search.trial.call import TrialCall
+from hopyard.search.trial.call import TrialCall, function_name
 from hopyard.search.trial.cluster_slots import ClusterSlotBackend
 from hopyard.search.trial.result import Wanted
 from hopyard.store import Project
@@ -138,6 +139,10 @@ class SearchRequest:
                 f"the pruner {self.options.get('pruner')!r} compares trials by one metric, not by {len(spec.objectives)}",
                 "Leave out pruner=, or give one metric",
             )
+        if self.wanted is Wanted.ANYTHING:
+            spec = replace(spec, is_assumed=False)
+        if spec.is_assumed and self.wanted is Wanted.VALUE:
+            check_is_no_loss(function_name(self.fn))
         return spec, self._call_of(spec).dump()
 
     def _call_of(self, spec: SearchSpec) -> TrialCall:

@@ -25,6 +25,7 @@ from hopyard.tracking.run_index import (
 from hopyard.tracking.runid import RunId
 
 LAST = "last"
+_NEAR = 0.75  # of a spelling; below it, names are suggested that are just another word
 _CUT = "…"  # what tables put before the end of a long id
 
 
@@ -89,7 +90,7 @@ def _without_folder(project: Project, text: str) -> str:
 def _not_found(project: Project, index: RunIndex, text: str) -> RunNotFound:
     """Returns the error that tells what there is instead."""
     names = {str(run_id): name for run_id, name in _names(project, index.runs()).items()}
-    near = difflib.get_close_matches(text, [*names.values(), *names], n=1)
+    near = difflib.get_close_matches(text, [*names.values(), *names], n=1, cutoff=_NEAR)
     shown = tuple(f"{run_id} ({name})" for run_id, name in names.items())
     return RunNotFound(text, project.path, near[0] if near else None, shown)
 

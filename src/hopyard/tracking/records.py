@@ -217,6 +217,8 @@ class TrialRecord(Record):
         state: How the trial stands.
         values: One for each objective; none until known, or if the function returned none.
         result: What else the function returned, if it returned a mapping.
+        returned_as: What the value is called where no metric was named: its key in the mapping, or the function.
+        never_asked: Whether it was to be stopped early, and never asked whether to go on.
         folder: Its folder in that of the run.
         attempt: How often it was started before.
         slot: Number of the slot that ran it; None if it had a cluster of its own, or waits.
@@ -233,6 +235,8 @@ class TrialRecord(Record):
     state: TrialState
     values: tuple[float, ...] = ()
     result: Mapping[str, Json] = field(default_factory=dict)
+    returned_as: str = ""
+    never_asked: bool = False
     folder: str = ""
     attempt: int = 0
     slot: int | None = None

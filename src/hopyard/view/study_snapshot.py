@@ -73,6 +73,7 @@ class StudySnapshot:
         counts: How many are in each state that one of them is in.
         left: How long it will take, in words; nothing if nobody knows.
         best: The best trial so far; None if there is none.
+        direction: Which values count as better; nothing if that was said by the user.
         rows: The first of those that are under way.
         failures: What went wrong first in each way in which trials fail.
         has_slots: Whether there are slots to run trials.
@@ -86,6 +87,7 @@ class StudySnapshot:
     counts: Mapping[str, int] = field(default_factory=dict)
     left: str = ""
     best: BestTrial | None = None
+    direction: str = ""
     rows: tuple[TrialRow, ...] = ()
     failures: tuple[str, ...] = ()
     has_slots: bool = True
@@ -110,6 +112,7 @@ class StudySnapshot:
             counts=_counts(status.ended, len(running)),
             left="" if is_over else _left(status),
             best=_best(status),
+            direction=_direction(status),
             rows=tuple(_row(trial, has_host=has_hosts) for trial in running[:MOST_ROWS]),
             failures=tuple(map(_failure, failures[:MOST_KINDS])),
             has_slots=status.slots > 0,
@@ -186,6 +189,13 @@ def _best(status: StudyStatus) -> BestTrial | None:
         return None
     value = f"{status.objective} = {status.best_value:.6g}"
     return BestTrial(number=status.best_trial, value=value, params=in_short(status.best_params))
+
+
+def _direction(status: StudyStatus) -> str:
+    """Returns which values count as better, where nobody said so and there are values."""
+    if not status.is_assumed or status.best_trial is None:
+        return ""
+    return f"maximises {status.objective!r}; for a loss give direction='min'"
 
 
 def _left(status: StudyStatus) -> str:

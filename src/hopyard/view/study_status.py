@@ -52,6 +52,7 @@ class StudyStatus:
         seconds: How long it has been going on.
         left_seconds: How long it will take; None if nobody knows.
         slots: How many slots there are.
+        is_assumed: Whether nobody said that large values are better, and they count as such.
     """
 
     title: str
@@ -65,6 +66,7 @@ class StudyStatus:
     seconds: float = 0.0
     left_seconds: float | None = None
     slots: int = 0
+    is_assumed: bool = False
 
     @property
     def done(self) -> int:
@@ -82,6 +84,7 @@ class StudyStatus:
         total: int | None,
         seconds: float,
         now: float,
+        is_assumed: bool = False,
     ) -> Self:
         """Returns how a study is doing; nobody may change it meanwhile."""
         best = ledger.best
@@ -112,4 +115,5 @@ class StudyStatus:
             seconds=seconds,
             left_seconds=left,
             slots=len(queue.slots),
+            is_assumed=is_assumed,
         )

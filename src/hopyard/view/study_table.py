@@ -54,12 +54,16 @@ class StudyTable(JupyterMixin):
             yield _counts(snapshot)
         if snapshot.best is not None:
             yield _best(snapshot.best, is_last=snapshot.is_over)
+        if snapshot.direction:
+            yield line((snapshot.direction, "dim"))
         if snapshot.failures:
             yield line((snapshot.failures[-1], "red"))
         if snapshot.waiting:
             yield line((snapshot.waiting, "yellow"))
         if snapshot.rows:
-            shown = snapshot.rows[: room_for_rows(options.size.height - OTHER_LINES)]
+            shown = snapshot.rows[
+                : room_for_rows(options.size.height - OTHER_LINES - bool(snapshot.direction))
+            ]
             yield table(COLUMNS, [_cells(row) for row in shown], width)
             more = snapshot.counts[RUNNING] - len(shown)
             if more:

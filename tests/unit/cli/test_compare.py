@@ -105,3 +105,38 @@ def test_one_run_is_nothing_to_compare(command: Command, two: list[str]) -> None
     result = command("compare", two[0])
     assert result.exit_code == 2
     assert "give 2 to 26 runs" in result.stderr
+
+
+def test_a_trial_is_found_by_its_number_and_by_its_parameters_as_they_are_shown(
+    project: Project, command: Command
+) -> None:
+    space = {"x": [1 / 3, 2.0], "y": [1]}
+    study = grid_search(area, space, name="study", backend="processes", parallel=1, project=project)
+    titles = [
+        f"A  {study.run_id}/x=0.3333333333333333.y=1 (trial 0)",
+        f"B  {study.run_id}/x=2.0.y=1 (trial 1)",
+    ]
+    for trials in (
+        ["study/0", "last/1"],
+        [f"{study.run_id}/0", "study/x=2 y=1"],
+        ["study/x=0.333333 y=1", "study/1"],
+    ):
+        assert command("compare", *trials).stdout.splitlines()[:2] == titles
+    assert command("logs", "study/1").stdout == "2.0 by 1\n"
+    assert "It is a study: `hopyard" in command("logs", "study").stderr
+    assert "logs study --trial N`" in command("logs", "study").stderr
+
+
+def test_a_trial_that_is_not_there_is_told_with_those_that_are(project: Project, command: Command) -> None:
+    space = {"x": [1.0, 2.0], "y": [1]}
+    grid_search(area, space, name="study", backend="processes", parallel=1, project=project)
+    result = command("compare", "study/0", "study/2")
+    assert "there is no trial 2: study" in result.stderr
+    assert "has 2 trials, from 0" in result.stderr
+    assert "study/x=9" in command("compare", "study/0", "study/x=9 y=1").stderr
+    assert "nothere/1" in command("logs", "nothere/1").stderr
+
+
+def area(x: float, y: int) -> float:
+    print(x, "by", y)
+    return x * y

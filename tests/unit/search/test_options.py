@@ -19,7 +19,11 @@ def spec(trials: int | None = None, **options: Any) -> SearchSpec:
 
 def test_nothing_given_maximises_a_metric_on_all_slots() -> None:
     assert spec() == SearchSpec(
-        objectives=("metric",), directions=(Direction.MAX,), rules=StudyRules(), devices=DeviceRequest()
+        objectives=("metric",),
+        directions=(Direction.MAX,),
+        is_assumed=True,
+        rules=StudyRules(),
+        devices=DeviceRequest(),
     )
 
 

@@ -107,6 +107,9 @@ def test_an_unknown_run_is_told_with_those_that_there_are(project, runs):
         "application_1_0042/launcher/run.1 (digits), application_9_0001/launcher/run.1 (oldest). "
         "Give an id, the start or end of an id, a name, a folder, or 'last'; `hopyard runs` lists all runs."
     )
+    with pytest.raises(RunNotFound) as caught:
+        find_run(project, "nodes")  # as like "oldest" as any other word
+    assert "Did you mean" not in str(caught.value)
     with pytest.raises(BadArguments, match="7 is no text that names a run"):
         find_run(project, 7)
 

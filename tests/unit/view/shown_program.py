@@ -80,7 +80,13 @@ def inside() -> None:
 def search() -> None:
     """Searches."""
     hopyard.search(
-        objective, {"x": hopyard.Range(0.0, 1.0)}, trials=6, parallel=2, seed=1, backend="processes"
+        objective,
+        {"x": hopyard.Range(0.0, 1.0)},
+        direction="max",
+        trials=6,
+        parallel=2,
+        seed=1,
+        backend="processes",
     )
 
 

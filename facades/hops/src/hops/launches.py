@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from hops.failures import raise_failed
@@ -97,7 +98,12 @@ def between(boundary_dict: Mapping[str, Iterable[Any]]) -> dict[str, Range | lis
 def _range(values: list[Any]) -> Range | list[Any]:
     from hopyard.search.space.parameters import Range, is_number
 
-    return Range(*values) if len(values) == 2 and all(map(is_number, values)) else values
+    if len(values) != 2 or not all(map(is_number, values)):
+        return values
+    low, high = sorted(values)
+    # 0 and 1 meant these two; without a step Range refuses them, since in a new program all between may be meant
+    is_pair = isinstance(low, Integral) and isinstance(high, Integral) and high - low == 1
+    return Range(low, high, step=1 if is_pair else None)
 
 
 def _launch_rows(

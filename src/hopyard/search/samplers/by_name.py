@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from optuna.samplers import (
 from hopyard.errors import InvalidSearch, MissingDependency
 from hopyard.search.samplers.evolution_sampler import DifferentialEvolutionSampler
 from hopyard.search.samplers.fixed_rows import RowsSampler
+from hopyard.search.samplers.suggestion import did_you_mean
 from hopyard.search.space.space import SearchSpace, Space
 
 if TYPE_CHECKING:
@@ -31,6 +31,17 @@ if TYPE_CHECKING:
 
 DEFAULT = "tpe"
 ALIASES = {"differential_evolution": "de"}
+MEANINGS = {
+    "tpe gp": "bayes bayesian bayesian_optimization bayes_opt bayesopt bo smbo",
+    "tpe": "hyperopt optuna default",
+    "gp": "gaussian gaussian_process gaussian_processes botorch",
+    "cmaes": "cma cma_es evolution_strategy",
+    "qmc": "sobol halton quasi_monte_carlo",
+    "nsga2": "nsga nsgaii nsga_ii genetic ga pareto",
+    "de": "evolution evolutionary",
+    "grid": "exhaustive brute_force",
+    "random": "uniform",
+}
 EVOLUTION_OPTIONS = ("population", "generations", "mutation", "crossover", "strategy", "synchronous")
 
 
@@ -201,6 +212,4 @@ def _check_options(name: str, options: Collection[str], known: Collection[str]) 
 
 def _remedy(name: str) -> str:
     names = [*_kinds(), *ALIASES]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"{hint}Use {', '.join(names)}, or a sampler object of Optuna"
+    return f"{did_you_mean(name, names, MEANINGS)}Use {', '.join(names)}, or a sampler object of Optuna"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable
 
@@ -17,10 +16,17 @@ from optuna.pruners import (
 )
 
 from hopyard.errors import InvalidSearch
+from hopyard.search.samplers.suggestion import did_you_mean
 
 REDUCTION = 3
 FIRST_JUDGED = 3  # a first epoch tells little: judged by it, one search in four lost its best trial (docs/design/search.md)
 PATIENCE = 3
+MEANINGS = {
+    "asha": "sha successive_halving halving async_hyperband",
+    "hyperband": "bohb hb",
+    "median": "median_stopping median_stopping_rule percentile",
+    "patience": "early_stopping early_stop plateau patient",
+}
 
 
 def pruner_for(pruner: str | BasePruner | None) -> BasePruner:
@@ -45,9 +51,9 @@ def pruner_for(pruner: str | BasePruner | None) -> BasePruner:
     kinds = _kinds()
     name = pruner or "none"
     if name not in kinds:
-        near = difflib.get_close_matches(str(name), kinds, n=1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        remedy = f"{hint}Use {', '.join(kinds)}, or a pruner object of Optuna"
+        remedy = (
+            f"{did_you_mean(str(name), kinds, MEANINGS)}Use {', '.join(kinds)}, or a pruner object of Optuna"
+        )
         raise InvalidSearch(f"there is no pruner {pruner!r}", remedy)
     with warnings.catch_warnings():
         # PatientPruner has been experimental for years; the user cannot do anything about it.

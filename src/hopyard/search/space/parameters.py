@@ -32,8 +32,8 @@ class Range:
     """All numbers between two bounds, these included; whole numbers if the bounds and the step are whole.
 
     Attributes:
-        low: One bound.
-        high: The other one; the order does not matter.
+        low: The lower bound.
+        high: The upper bound.
         log: Whether numbers are spread evenly on a logarithmic scale: as many from 0.001 to 0.01 as from 0.01 to 0.1.
         step: Distance from one number to the next, beginning with the lower bound; None for all numbers.
     """
@@ -43,6 +43,11 @@ class Range:
     _: KW_ONLY
     log: bool = False
     step: float | None = None
+
+    def __repr__(self) -> str:
+        log = ", log=True" if self.log else ""
+        step = "" if self.step is None else f", step={self.step!r}"
+        return f"Range({self.low!r}, {self.high!r}{log}{step})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,7 @@ class Parameter:
             return len(self.distribution.choices)
         if not self.is_listed:
             remedy = "A grid needs a list of values; give one, or give the range a step"
-            raise InvalidSpace(self.name, shown(self.to_json()), remedy)
+            raise InvalidSpace(self.name, shown(self.written), remedy)
         assert isinstance(self.distribution, (IntDistribution, FloatDistribution))
         return _steps(self.distribution.low, self.distribution.high, self.distribution.step or 1) + 1
 
@@ -177,6 +182,17 @@ class Parameter:
     def argument(self, stored: Stored) -> Any:
         """Returns what the function gets for a stored value."""
         return stored if self.choices is None else self.choices.object_of(stored)
+
+    @property
+    def written(self) -> object:
+        """What a user writes for it, as far as it is short: errors show it."""
+        match self.to_json():
+            case {"low": float() | int() as low, "high": float() | int() as high, **rest}:
+                return Range(low, high, **rest)  # type: ignore[arg-type]  # our own description of a range
+            case {"values": values}:
+                return values
+            case other:
+                return other
 
     def to_json(self) -> Json:
         """Returns a description for people, in the form that a space has in a file."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, IntDistribution
 
 from hopyard.errors import InvalidSearch, InvalidSpace
 from hopyard.search.space.choices import plain
@@ -46,7 +47,7 @@ def _parameter(name: str, value: object) -> Parameter:
         case list():
             return Parameter.choice(name, value)
         case Range():
-            return Parameter.between(name, value)
+            return _range(name, value)
         case Choice():
             return _choice(name, value)
         case BaseDistribution():
@@ -57,6 +58,21 @@ def _parameter(name: str, value: object) -> Parameter:
             raise InvalidSpace(name, shown(value), _instead_of_tuple(value))
     remedy = "Give a list, a Range, a Choice or a single value; Choice([x]) makes any object a single value"
     raise InvalidSpace(name, shown(value), remedy)
+
+
+def _range(name: str, bounds: Range) -> Parameter:
+    parameter = Parameter.between(name, bounds)
+    if bounds.low > bounds.high:
+        turned = replace(bounds, low=bounds.high, high=bounds.low)
+        raise InvalidSpace(name, shown(bounds), f"The lower bound comes first: write {shown(turned)}")
+    match parameter.distribution:
+        case IntDistribution(low=low, high=high) if high - low == 1 and bounds.step is None:
+            remedy = (
+                f"Between whole numbers are whole numbers, here only {low} and {high}: write {Range(float(low), float(high))} "
+                f"for all numbers between, or Choice([{low}, {high}]) for these two"
+            )
+            raise InvalidSpace(name, shown(bounds), remedy)
+    return parameter
 
 
 def _choice(name: str, choice: Choice) -> Parameter:
@@ -111,7 +127,7 @@ def _join(found: dict[str, Parameter], more: Mapping[str, Parameter]) -> None:
     for name, parameter in more.items():
         if name in found:
             remedy = "A trial could have it twice; use the name once, or only in branches of the same choice"
-            raise InvalidSpace(name, shown(parameter.to_json()), remedy)
+            raise InvalidSpace(name, shown(parameter.written), remedy)
         found[name] = parameter
 
 
@@ -119,5 +135,5 @@ def _unite(found: dict[str, Parameter], more: Mapping[str, Parameter]) -> None:
     for name, parameter in more.items():
         known = found.setdefault(name, parameter)
         if known.distribution != parameter.distribution:
-            remedy = f"Another branch has it as {shown(known.to_json())}; make both the same, or rename one"
-            raise InvalidSpace(name, shown(parameter.to_json()), remedy)
+            remedy = f"Another branch has it as {shown(known.written)}; make both the same, or rename one"
+            raise InvalidSpace(name, shown(parameter.written), remedy)

@@ -13,10 +13,11 @@ import optuna
 
 from hopyard.codec.records import decode, encode_file
 from hopyard.control.queue import Queue
-from hopyard.errors import PathNotFound, StudyFailed
+from hopyard.errors import HopyardError, PathNotFound, StudyFailed
 from hopyard.frameworks.registry import driver_variables
 from hopyard.run.announcement import Announcement
 from hopyard.run.application import process_application_id
+from hopyard.search.study.advice import StudyAdvice
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.resume import open_journal
@@ -193,7 +194,9 @@ class StudyRunner:
             )
         if plan.earlier is not None:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
-        self._ledger = StudyTrials(self._study, plan.space, metric=plan.spec.objectives[0])
+        metric = plan.spec.objectives[0]
+        advice = StudyAdvice(metric=metric, is_assumed=plan.spec.is_assumed, is_judged=plan.is_judged)
+        self._ledger = StudyTrials(self._study, plan.space, metric=metric, advice=advice)
         waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
         queue = Queue(plan.spec.rules, asked=self._ledger.asked, waiting=waiting, now=self._clock())
         self._service = TrialScheduler(queue, self._ledger, commit=journal.commit, clock=self._clock)
@@ -266,8 +269,11 @@ class StudyRunner:
         Raises:
             StudyFailed: Its trials fail.
         """
-        if self._service.error is not None:
-            raise self._service.error
+        error = self._service.error
+        if isinstance(error, HopyardError):
+            raise error.with_traceback(None)  # it tells its story; how a slot's thread came to it is noise
+        if error is not None:
+            raise error
         last = self._service.look(lambda queue: queue.hopeless)
         if last is not None:
             failed = self._ledger.ends[TrialState.FAILED]
@@ -314,4 +320,5 @@ class StudyRunner:
             total=self._plan.spec.rules.trials,
             seconds=now - self._began,
             now=now,
+            is_assumed=self._plan.spec.is_assumed,
         )

@@ -15,7 +15,7 @@ from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBacken
 from hopyard.search.study.quiet import quiet_optuna
 from hopyard.search.study.trials import record_of
 from hopyard.store import Project, read_journal
-from hopyard.tracking import RunId, TrialRecord, find_study, run_paths, study_record
+from hopyard.tracking import RunId, TrialRecord, TrialState, find_study, run_paths, study_record
 from hopyard.tracking.trials import TIMES
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ class Study:
         if len(self._study.directions) > 1:
             raise InvalidSearch("with several metrics there is no single best trial", "Use best_trials")
         if not any(trial.values and trial.state.value == "FINISHED" for trial in self.trials):
-            raise NothingFound("best trial", self.run_id, len(self.trials))
+            failed = (trial for trial in self.trials if trial.state is TrialState.FAILED)
+            texts = (f"Trial {trial.number} failed: {trial.error or trial.error_type}" for trial in failed)
+            raise NothingFound("best trial", self.run_id, len(self.trials), next(texts, ""))
         return record_of(self._study.best_trial)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,9 @@ from optuna.trial import FrozenTrial
 from optuna.trial import TrialState as OptunaState
 
 from hopyard.protocol.assignment import Assignment
+from hopyard.search.options import is_loss
 from hopyard.search.samplers.own_sampler import OwnSampler
+from hopyard.search.study.advice import StudyAdvice
 from hopyard.store import trial_name
 from hopyard.tracking import TrialRecord, TrialState
 from hopyard.tracking.trials import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from hopyard.control.queue import Point
     from hopyard.search.space.space import SearchSpace
 
-LOG = logging.getLogger(__name__)
 _STATES = {
     OptunaState.WAITING: TrialState.WAITING,
     OptunaState.RUNNING: TrialState.RUNNING,
@@ -48,18 +48,21 @@ class StudyTrials:
         study: The study, new or with the trials that it has had.
         space: What the parameters may be.
         metric: The reported metric that a pruner goes by.
+        advice: Says what a user wants to know of what the trials report and return.
     """
 
-    def __init__(self, study: optuna.Study, space: SearchSpace, *, metric: str) -> None:
+    def __init__(
+        self, study: optuna.Study, space: SearchSpace, *, metric: str, advice: StudyAdvice | None = None
+    ) -> None:
         self._study = study
         self._space = space
         self._metric = metric
+        self._advice = advice or StudyAdvice(metric=metric)
         trials = study.get_trials(deepcopy=False)
         self._asked = len(trials)
         self._folders = {str(trial.user_attrs.get(FOLDER, "")) for trial in trials}
         self._running: dict[int, optuna.Trial] = {}
         self._reported: dict[int, int] = {}  # the last step, by the number of the trial
-        self._is_warned = False
         self._best: FrozenTrial | None = None
         self._ends: Counter[TrialState] = Counter()  # a new one with each change
         for trial in trials:
@@ -104,6 +107,7 @@ class StudyTrials:
         is_new = False
         for step, metrics in points:
             value = self._objective(metrics)
+            self._advice.report(number, metrics)
             # a trial that runs again says again what is known, up to where it was
             if value is not None and step > self._reported.get(number, -1):
                 self._reported[number] = step
@@ -113,7 +117,11 @@ class StudyTrials:
         return is_new and bool(trial.should_prune())
 
     def tell(self, record: TrialRecord) -> None:
-        """Takes what came of a trial."""
+        """Takes what came of a trial.
+
+        Raises:
+            InvalidSearch: Its value is called like a loss, and nobody said that small values are better.
+        """
         trial = self._running.pop(record.number)
         self._reported.pop(record.number, None)
         for name, value in _attributes(record).items():
@@ -125,6 +133,7 @@ class StudyTrials:
         else:
             frozen = self._study.tell(trial, state=OptunaState.PRUNED)
         self._count(frozen)
+        self._advice.end(record, is_compared=bool(frozen.intermediate_values))
 
     def _assign(self, trial: optuna.Trial, *, again: bool = False) -> Assignment:
         self._space.suggest(trial)
@@ -156,19 +165,20 @@ class StudyTrials:
     def _objective(self, metrics: Mapping[str, float]) -> float | None:
         if self._metric in metrics:
             return metrics[self._metric]
-        if len(metrics) == 1:
-            return next(iter(metrics.values()))
-        if not self._is_warned:
-            self._is_warned = True
-            names = ", ".join(metrics)
-            LOG.warning("no trial is stopped early, as they report %s: say metric= which one counts", names)
-        return None
+        if len(metrics) != 1:
+            return None
+        ((name, value),) = metrics.items()
+        return None if self._is_maximised and is_loss(name) else value
+
+    @property
+    def _is_maximised(self) -> bool:
+        return self._study.direction is optuna.study.StudyDirection.MAXIMIZE
 
     def _count(self, trial: FrozenTrial) -> None:
         self._ends = self._ends + Counter([_state(trial)])
         if trial.state is not OptunaState.COMPLETE or len(self._study.directions) > 1:
             return
-        sign = 1 if self._study.direction is optuna.study.StudyDirection.MAXIMIZE else -1
+        sign = 1 if self._is_maximised else -1
         if self._best is None or sign * (trial.value or 0.0) > sign * (self._best.value or 0.0):
             self._best = trial
 

@@ -20,7 +20,6 @@ from hopyard.protocol.assignment import Assignment
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.run.cluster import Cluster
 from hopyard.search.study.scheduler import LEAVE, NEXT, REPORT, TrialScheduler
-from hopyard.search.trial.result import read_result
 from hopyard.search.trial.run import with_files_elsewhere
 from hopyard.tracking import TrialRecord, TrialState, run_paths
 from hopyard.worker.lease import HEARTBEAT
@@ -216,16 +215,15 @@ class ClusterSlot:
         return Verdict(answer["verdict"])
 
     def _read(self, cluster: Cluster, record: TrialRecord) -> TrialRecord:
-        call = self._backend.call
         try:
-            result = read_result(cluster.wait().values[0], call.objectives, call.wanted)
+            result = self._backend.call.read(cluster.wait().values[0])
         except NodeFailed as error:
             if LOST in error.message:
                 return self._lose(record)
             return replace(_failed(record, error), error=error.message, traceback=error.trace)
         except (HopyardError, OSError) as error:
             return _failed(record, error)
-        return replace(record, values=result.values, result=result.result)
+        return replace(record, values=result.values, result=result.result, returned_as=result.key)
 
     def _lose(self, record: TrialRecord) -> TrialRecord:
         """Gives a trial back whose executor was lost: it is nobody's fault, and runs again."""

@@ -21,7 +21,6 @@ from hopyard.protocol.channel import Note
 from hopyard.search.trial.call import TrialCall
 from hopyard.search.trial.order import BEGUN, ENDED, ORDERS, PAYLOAD_FILE, Ending, TrialOrder
 from hopyard.search.trial.process_state import ProcessState
-from hopyard.search.trial.result import read_result
 from hopyard.tracking import TrialState
 from hopyard.worker.execution import Failure
 from hopyard.worker.gpus.memory import prepare
@@ -52,7 +51,7 @@ def run(payload: bytes, order: TrialOrder) -> Ending:
     try:
         call: TrialCall = pickle.loads(payload)  # noqa: S301  the driver's own bytes
         value = call(pickle.loads(order.arguments))  # noqa: S301  as above
-        result = read_result(value, call.objectives, call.wanted)
+        result = call.read(value)
     except BadResult as error:
         return Ending(state=TrialState.FAILED, error_type=type(error).__name__, error=str(error))
     except BaseException as error:  # noqa: BLE001  the edge between the user's code and ours
@@ -67,7 +66,9 @@ def run(payload: bytes, order: TrialOrder) -> Ending:
             error=failure.message,
             traceback=failure.traceback,
         )
-    return Ending(state=TrialState.FINISHED, values=result.values, result=result.result)
+    return Ending(
+        state=TrialState.FINISHED, values=result.values, result=result.result, returned_as=result.key
+    )
 
 
 def finish(order: TrialOrder, ending: Ending, home: ProcessState) -> None:

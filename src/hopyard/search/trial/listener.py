@@ -57,6 +57,8 @@ class TrialListener:
         self._told = float("-inf")
         self.has_begun = self.has_ended = False
         self.is_hopeless = False  # so said the pruner
+        self.has_asked = False
+        self.is_told = False  # that it is hopeless
         self.is_dropped = False  # it was told to end, though nobody has judged it
         self._is_unwanted = False
 
@@ -85,6 +87,8 @@ class TrialListener:
             self.has_ended = True
         elif message.note == JUDGE:
             self._tell(self._points)
+            self.has_asked = True
+            self.is_told = self.is_hopeless
             self.is_dropped = self._is_unwanted and not self.is_hopeless
             self._answer(STOP if self.is_hopeless or self.is_dropped else GO_ON)
         else:

@@ -65,6 +65,7 @@ class Ending:
         state: FINISHED, PRUNED or FAILED.
         values: One for each objective.
         result: What else the function returned.
+        returned_as: What the value is called, if no metric was named.
         error_type: Class name of what went wrong.
         error: What went wrong, in a sentence.
         traceback: The user's traceback.
@@ -74,6 +75,7 @@ class Ending:
     state: TrialState
     values: tuple[float, ...] = ()
     result: Mapping[str, Json] = field(default_factory=dict)
+    returned_as: str = ""
     error_type: str | None = None
     error: str | None = None
     traceback: str | None = None

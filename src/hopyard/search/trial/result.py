@@ -33,10 +33,12 @@ class TrialResult:
     Attributes:
         values: One for each objective; none if nothing was returned.
         result: What else was returned, as it is recorded.
+        key: Where in a mapping the value was, if no metric was named.
     """
 
     values: tuple[float, ...] = ()
     result: Mapping[str, Json] = field(default_factory=dict)
+    key: str = ""
 
 
 def read_result(value: Any, objectives: Sequence[str], wanted: Wanted = Wanted.VALUE) -> TrialResult:
@@ -71,7 +73,8 @@ def _read(value: Any, objectives: Sequence[str], wanted: Wanted) -> TrialResult:
                 shown(value), f"It has no {' and '.join(objectives)}; metric= can be one of {keys}"
             )
         values = tuple(_number(value[name], f" as {name!r}") for name in chosen)
-        return TrialResult(values=values, result=_rest(value, chosen))
+        key = str(chosen[0]) if chosen != tuple(objectives) else ""
+        return TrialResult(values=values, result=_rest(value, chosen), key=key)
     if len(objectives) > 1:
         is_row = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
         if not is_row or len(value) != len(objectives):

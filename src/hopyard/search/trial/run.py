@@ -97,7 +97,7 @@ class TrialRun:
             return None
         if ending.left:
             keeper.line(f"[hopyard] the trial left {ending.left}: its process is replaced".encode())
-        record = self._record(ending, started, is_hopeless=ear.is_hopeless)
+        record = self._record(ending, started, ear)
         with self._keeping:
             self._keeper = None
             return self._store(keeper, record)
@@ -122,14 +122,16 @@ class TrialRun:
         """Returns what the driver is told of the trial while it runs."""
         return Heartbeat() if self._keeper is None else self._keeper.sign()
 
-    def _record(self, ending: Ending, started: float, *, is_hopeless: bool) -> TrialRecord:
-        stopped = is_hopeless and ending.state is TrialState.FINISHED
+    def _record(self, ending: Ending, started: float, ear: TrialListener) -> TrialRecord:
+        stopped = ear.is_told and ending.state is TrialState.FINISHED
         return TrialRecord(
             number=self._assignment.number,
             params=self._assignment.params,
             state=TrialState.PRUNED if stopped else ending.state,
             values=ending.values,
             result=ending.result,
+            returned_as=ending.returned_as,
+            never_asked=ear.is_hopeless and not ear.has_asked,
             folder=self._assignment.folder,
             attempt=self._assignment.attempt,
             slot=self._slot,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import subprocess
@@ -137,13 +138,22 @@ def test_mistakes_are_told_before_spark_starts(search: Command) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_ctrl_c_leaves_the_command_that_goes_on(tmp_path: Path, project: Project) -> None:
+def test_ctrl_c_leaves_the_command_that_goes_on(tmp_path: Path, project: Project, command: Command) -> None:
     (tmp_path / "slow.py").write_text(SLOW_PROGRAM)
     (tmp_path / "space.yaml").write_text("x: [1, 2]\n")
-    options = ["--root", project.root, "--project", project.name, "--space", "space.yaml"]
+    options = [
+        "--root",
+        project.root,
+        "--project",
+        project.name,
+        "--space",
+        "space.yaml",
+        "--direction",
+        "max",
+    ]
     words = ["search", "slow.py:train", *options, "--sampler", "grid", "--backend", "processes"]
-    command = [sys.executable, "-m", "hopyard", *words, "--parallel", "1"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    program = [sys.executable, "-m", "hopyard", *words, "--parallel", "1"]
+    with subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         wait_until((tmp_path / "started-2").exists, "the second trial runs", 60)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
@@ -152,10 +162,13 @@ def test_ctrl_c_leaves_the_command_that_goes_on(tmp_path: Path, project: Project
     assert kept.startswith("Interrupted: 1 of 2 trials of ")
     assert kept.endswith(" have ended and are kept; 1 under way will run again.")
     assert (
-        again == f"Go on with: {shlex.join(command[1:]).replace('-m', 'python -m', 1)} --resume --name train"
+        again == f"Go on with: {shlex.join(program[1:]).replace('-m', 'python -m', 1)} --resume --name train"
     )
+    states = [line.split()[1] for line in command("trials").stdout.splitlines()[1:]]
+    assert states == ["FINISHED", "WAITING"]  # nothing runs any more
+    assert [trial["state"] for trial in json.loads(command("trials", "--json").stdout)] == states
     (tmp_path / "word").touch()
-    done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([*program, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("2 trials: 2 finished\n")
 
 

@@ -135,3 +135,23 @@ def test_others_take_several_objectives(name: str) -> None:
     trial = study.ask()
     MIXED.suggest(trial)
     study.tell(trial, [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bayes", "'tpe' or 'gp'"),
+        ("Bayesian", "'tpe' or 'gp'"),
+        ("cma-es", "'cmaes'"),
+        ("TPE", "'tpe'"),
+        ("tp", "'tpe'"),
+    ],
+)
+def test_a_sampler_is_suggested_by_spelling_or_meaning(name: str, meant: str) -> None:
+    with pytest.raises(InvalidSearch, match=f"Did you mean {meant}\\?"):
+        sampler_for(name, MIXED, directions=[Direction.MAX])
+
+
+def test_a_sampler_that_nobody_can_guess_is_not_guessed() -> None:
+    with pytest.raises(InvalidSearch, match=r"there is no sampler 'games'\. Use tpe, random"):
+        sampler_for("games", MIXED, directions=[Direction.MAX])

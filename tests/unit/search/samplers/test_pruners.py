@@ -86,3 +86,8 @@ def test_a_pruner_of_optuna_stays_as_it_is() -> None:
 def test_an_unknown_pruner_is_refused_with_a_near_one() -> None:
     with pytest.raises(InvalidSearch, match=r"Did you mean 'median'. Use none, median, asha, hyperband"):
         pruner_for("medain")
+
+
+def test_a_pruner_is_suggested_by_its_meaning() -> None:
+    with pytest.raises(InvalidSearch, match="Did you mean 'asha'"):
+        pruner_for("successive_halving")

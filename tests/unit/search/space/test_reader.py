@@ -24,7 +24,11 @@ def read(value: object) -> Parameter:
         ([16, 64], CATEGORICAL([16, 64])),
         ([0.1, 1], CATEGORICAL([0.1, 1])),
         ([np.float64(0.5), np.int64(2)], CATEGORICAL([0.5, 2])),
-        (Range(8, 1), IntDistribution(1, 8)),
+        (Range(1, 8), IntDistribution(1, 8)),
+        (Range(0, 1, step=1), IntDistribution(0, 1)),
+        (IntDistribution(0, 1), IntDistribution(0, 1)),
+        (IntDistribution(1, 2, log=True), IntDistribution(1, 2, log=True)),
+        (Range(3, 3), IntDistribution(3, 3)),
         (Range(0.1, 1), FloatDistribution(0.1, 1.0)),
         (Range(np.float64(0.5), np.int64(2)), FloatDistribution(0.5, 2.0)),
         ([False, True], CATEGORICAL([False, True])),
@@ -142,3 +146,27 @@ def test_siblings_cannot_share_a_name_for_different_things() -> None:
 def test_no_trial_can_have_a_parameter_twice(raw: dict[str, object]) -> None:
     with pytest.raises(InvalidSpace, match="have it twice"):
         read_parameters(raw)
+
+
+@pytest.mark.parametrize("written", [Range(0, 1), Range(np.int64(0), np.int64(1)), {"low": 0, "high": 1}])
+def test_a_range_of_two_whole_numbers_is_refused_with_both_meanings(written: object) -> None:
+    with pytest.raises(InvalidSpace, match=r"Range\(0.0, 1.0\).*Choice\(\[0, 1\]\)"):
+        read(written)
+
+
+def test_a_range_begins_with_its_lower_bound() -> None:
+    with pytest.raises(InvalidSpace, match=r"it is Range\(8, 1\).*write Range\(1, 8\)"):
+        read(Range(8, 1))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (Range(0.0, 1.0), "Range(0.0, 1.0)"),
+        (Range(1e-4, 0.1, log=True), "Range(0.0001, 0.1, log=True)"),
+        (Range(0, 8, step=2), "Range(0, 8, step=2)"),
+    ],
+)
+def test_a_range_is_shown_as_it_is_written(written: Range, text: str) -> None:
+    assert repr(written) == text
+    assert repr(read(written).written) == text

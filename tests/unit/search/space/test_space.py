@@ -150,7 +150,7 @@ def test_lists_of_different_lengths_make_no_rows() -> None:
 
 
 def test_a_range_makes_no_rows() -> None:
-    lists = {"a": Range(0, 1)}
+    lists = {"a": Range(0, 9)}
     with pytest.raises(InvalidSpace, match="a value for each trial"):
         space_of(**lists).rows(lists)
 

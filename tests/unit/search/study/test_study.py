@@ -171,3 +171,21 @@ def test_of_several_objectives_the_best_trials_are_those_that_no_other_beats(pro
     assert [trial.number for trial in study.best_trials] == [0, 1]
     with pytest.raises(InvalidSearch, match="Use best_trials"):
         study.best_trial  # noqa: B018
+
+
+def fail_alike(x: int) -> float:
+    raise ArithmeticError(f"no weights in layer {x}")
+
+
+def test_where_all_trials_failed_the_first_error_is_told(project: Project) -> None:
+    study = hopyard.grid_search(
+        fail_alike,
+        {"x": [1, 2]},
+        backend="processes",
+        parallel=1,
+        project=project,
+        progress=False,
+        name="failed",
+    )
+    with pytest.raises(NothingFound, match=r"none of its 2 trials .*Trial 0 failed: .*no weights in layer 1"):
+        study.best_value  # noqa: B018

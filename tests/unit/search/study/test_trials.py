@@ -179,9 +179,18 @@ def test_a_pruner_goes_by_the_metric_or_by_the_only_one_there_is() -> None:
     study = new_study()
     ledger = ledger_of(study)
     ask(ledger)
-    points = [(1, {"accuracy": 0.5, "loss": 3.0}), (2, {"loss": 2.0}), (3, {"loss": 1.0, "error": 9.0})]
+    points = [(1, {"accuracy": 0.5, "loss": 3.0}), (2, {"score": 2.0}), (3, {"score": 1.0, "loss": 9.0})]
     ledger.report(0, points)
     assert study.trials[0].intermediate_values == {1: 0.5, 2: 2.0}
+
+
+@pytest.mark.parametrize(("direction", "compared"), [(MAX, {}), (MIN, {1: 2.0})])
+def test_a_loss_by_itself_is_not_maximised(direction: StudyDirection, compared: dict[int, float]) -> None:
+    study = new_study(directions=[direction])
+    ledger = ledger_of(study)
+    ask(ledger)
+    ledger.report(0, [(1, {"loss": 2.0})])
+    assert study.trials[0].intermediate_values == compared
 
 
 def test_a_ledger_of_a_study_that_goes_on_knows_what_has_ended() -> None:

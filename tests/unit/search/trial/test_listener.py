@@ -138,3 +138,17 @@ def test_nonsense_on_the_channel_goes_to_the_log() -> None:
     listening = Listening()
     listening.ear.message(b"{not json")
     assert listening.kept.messages == [b"{not json"]
+
+
+def test_only_a_trial_that_was_told_to_stop_is_stopped() -> None:
+    listening = Listening()
+    listening.report(1, loss=2.0)
+    listening.ear.close()
+    assert listening.ear.is_hopeless
+    assert not listening.ear.is_told
+    assert not listening.ear.has_asked
+    asking = Listening()
+    asking.report(1, loss=2.0)
+    asking.note(JUDGE)
+    assert asking.ear.is_told
+    assert asking.ear.has_asked

@@ -30,7 +30,7 @@ def test_a_mapping_holds_the_objective_and_what_else_is_to_be_kept() -> None:
 
 
 def test_a_mapping_of_one_needs_no_name() -> None:
-    assert read_result({"accuracy": 0.9}, ONE) == TrialResult(values=(0.9,))
+    assert read_result({"accuracy": 0.9}, ONE) == TrialResult(values=(0.9,), key="accuracy")
 
 
 def test_several_objectives_come_from_a_mapping_or_in_order() -> None:

@@ -54,6 +54,7 @@ class Trials:
         self._numbers = numbers
         self.asked = 0
         self.told: list[TrialRecord] = []
+        self.is_harsh = False  # every trial that reports is to be stopped
 
     def ask(self) -> Assignment:
         number = self._numbers[self.asked]
@@ -63,7 +64,7 @@ class Trials:
         )
 
     def report(self, number: int, points: object) -> bool:
-        return False
+        return self.is_harsh
 
     def tell(self, record: TrialRecord) -> None:
         self.told.append(record)
@@ -238,3 +239,17 @@ def test_a_slot_that_is_stopped_ends_its_trial_and_tells_nobody() -> None:
     assert stopping.run() == 1
     assert [(record.number, record.state) for record in driver.book.told] == [(0, TrialState.FINISHED)]
     assert len(records()) == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "state", "value", "never_asked"),
+    [(report_and_work, TrialState.FINISHED, 3.0, True), (ask_and_work, TrialState.PRUNED, -1.0, False)],
+)
+def test_a_trial_is_pruned_only_if_it_was_told_to_stop(
+    function: Callable[..., Any], state: TrialState, value: float, never_asked: bool
+) -> None:
+    driver = Driver(3)
+    driver.book.is_harsh = True
+    slot(driver, function, is_judged=True).run()
+    (record,) = driver.book.told
+    assert (record.state, record.value, record.never_asked) == (state, value, never_asked)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopyard.testing.watching import wait_until
+
+pytestmark = pytest.mark.unit
+
+PROGRAM = """
+import pathlib
+import threading
+
+import hopyard
+
+
+def train(x):
+    pathlib.Path("{folder}", "started").touch()
+    threading.Event().wait()
+
+
+def main():
+    {call}
+
+
+if __name__ == "__main__":
+    main()
+"""
+CALLS = {
+    "launch": 'hopyard.launch(train, {"x": 1}, backend="processes", progress=False)',
+    "search": 'hopyard.grid_search(train, {"x": [1, 2]}, backend="processes", parallel=1, progress=False)',
+}
+LAST = {"launch": "Interrupted: the run ", "search": "Go on with: hopyard.grid_search(train"}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c_shows_the_users_lines_and_what_is_kept(call: str, tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM.replace("{folder}", str(tmp_path)).replace("{call}", CALLS[call]))
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        wait_until((tmp_path / "started").exists, "the function runs", 60)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    files = re.findall(r'File ".*?([^/"]+)", line', said)
+    assert files[:2] == ["program.py", "program.py"]
+    assert len(files) == 3, said  # the last one is of the call itself
+    assert said.splitlines()[-1].startswith(LAST[call])
