@@ -116,7 +116,7 @@ class SimulatedNode:
         return self._client.call(REGISTER, message)
 
     def _beat(self) -> Any:
-        answer = self._client.call(HEARTBEAT, {"rank": self.rank, **SIGN})
+        answer = self._client.call(HEARTBEAT, {"rank": self.rank, "incarnation": f"life-{self.rank}", **SIGN})
         self.beats += 1
         return answer
 
