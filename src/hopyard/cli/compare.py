@@ -14,7 +14,7 @@ import typer
 from hopyard.cli.completers import complete_runs
 from hopyard.cli.output import console
 from hopyard.cli.output.as_json import print_json, run_object
-from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.columns import Column, Cut, cut
 from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.runs import STYLES, THREADS, first_line, newest_of
 from hopyard.cli.settings import Settings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hopyard.tracking import MetricPoint, RunId, RunReader, RunRecord
 
 MARK = "*"
+MOST_SHOWN = 200
 
 
 def compare(
@@ -185,7 +186,7 @@ def _facts(side: Side) -> dict[str, str]:
         "duration": duration(side.known["seconds"]),
         "attempts": str(run.attempts),
         "error": first_line(run.error or ""),
-        "value": run.value or "",
+        "value": cut(run.value or "", MOST_SHOWN, Cut.END),
     }
 
 

@@ -11,7 +11,7 @@ import typer
 from hopyard.cli.completers import complete_runs
 from hopyard.cli.output import console
 from hopyard.cli.output.as_json import print_json, run_object, until
-from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.columns import Column, Cut, cut
 from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.settings import Settings
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tracking import Listing, MetricPoint, RunRecord
 
+MOST_SHOWN = 1000
 THREADS = 16
 MOST_SHOWN = 20
 COLUMNS = (
@@ -127,7 +128,7 @@ def all_of(
         "User": run.user,
         "Parameters": " ".join(f"{name}={value}" for name, value in known["parameters"].items()),
         "Metrics": last_metrics(metrics),
-        "Value": run.value or "",
+        "Value": cut(run.value or "", MOST_SHOWN, Cut.END),
         "TensorBoard": tensorboard_of(run),
         "Folder": known["folder"],
     }

@@ -33,7 +33,7 @@ from hopyard.worker.task import Companion, NodeTask, driver_search_path
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 INTERRUPT_SECONDS = 1.0
-LONGEST_VALUE = 200
+LONGEST_VALUE = 20_000  # a history of a hundred epochs with some metrics has room
 MOST_PORT_RACES = 3
 
 
@@ -169,7 +169,7 @@ class RunController:
     def _record_end(self, printed: str, value: bytes | None) -> None:
         try:
             self._before_end()
-            self._run.finish(RunState.FINISHED, value=printed[:LONGEST_VALUE])
+            self._run.finish(RunState.FINISHED, value=_bounded(printed))
         except OSError as error:
             rescued = rescue(None, Report(value=value, printed=printed))
             raise EndNotRecorded(str(self._run.id), str(error), rescued) from error
@@ -258,6 +258,11 @@ def _not_again(failed: NodeFailed, error: Exception) -> NodeFailed:
     """Returns the failure of a node, with the reason why the run could not be started again after it."""
     failed.add_note(f"It could not be started again: {type(error).__name__}: {error}")
     return failed
+
+
+def _bounded(printed: str) -> str:
+    """Returns a text that has room on a record; of one that has not, the beginning, with a mark."""
+    return printed if len(printed) <= LONGEST_VALUE else f"{printed[:LONGEST_VALUE]}…"
 
 
 def _printed(value: object) -> str:

@@ -13,7 +13,7 @@ _TRUTHS = {"np.True_": True, "np.False_": False}
 def parse_printed(text: str) -> Any:
     """Returns the value that `repr` made a text of, if that is a number, a text, None, or a collection of them.
 
-    Scalars of NumPy become numbers. Of any other value, and of one that was too long to be kept, the text is returned.
+    Scalars of NumPy become numbers. Of any other value, and of one that was too long to be kept, the text is returned; what was cut ends in "…".
     """
     try:
         return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval")))

@@ -26,7 +26,7 @@ from hopyard.errors import (
 )
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.outcome import Outcome
-from hopyard.run.controller import MOST_PORT_RACES, RunController, RunPlan
+from hopyard.run.controller import LONGEST_VALUE, MOST_PORT_RACES, RunController, RunPlan
 from hopyard.run.options import TrainSpec
 from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState, RunWriter
 from hopyard.worker.task import NodeTask
@@ -161,6 +161,17 @@ def test_a_value_that_can_not_be_printed_does_not_make_the_run_fail() -> None:
     run = Run(ScriptedBackend(GroupEnd(outcomes=(value,))))
     assert isinstance(run.carry_out()[0], Unprintable)
     assert run.record.value == "an Unprintable that cannot be printed (not printable)"
+
+
+@pytest.mark.parametrize(("numbers", "ends"), [(1_000, "999]"), (100_000, "…")])
+def test_a_long_value_is_on_record_as_a_whole_or_with_a_mark_where_it_was_cut(
+    numbers: int, ends: str
+) -> None:
+    value = Outcome(record=outcome(0).record, value=pickle.dumps(list(range(numbers))))
+    run = Run(ScriptedBackend(GroupEnd(outcomes=(value,))))
+    run.carry_out()
+    assert str(run.record.value).endswith(ends)
+    assert len(str(run.record.value)) <= LONGEST_VALUE + 1
 
 
 def test_a_value_is_put_aside_if_the_end_of_the_run_cannot_be_recorded() -> None:
