@@ -5,6 +5,7 @@ The task stays with its node, which so holds a slot; or the node leaves it, so t
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 import uuid
@@ -143,11 +144,15 @@ class SparkGroup:
         self._coordinator = Coordinator(self._gang, on_lines=options.on_lines, on_left=self._news.set)
         self._over_since: float | None = None
         self._jobs: list[SparkNodes] = []
+        self._outcome_key = secrets.token_bytes()
         with ExitStack() as resources:
             driver_host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
             address = options.address or driver_address(driver_host)
             self._server = WireServer(
-                CoordinatorService(self._coordinator), address=address, port=options.ports, tls=options.tls
+                CoordinatorService(self._coordinator, outcome_key=self._outcome_key),
+                address=address,
+                port=options.ports,
+                tls=options.tls,
             )
             resources.enter_context(self._server)
             if self._room.is_there():
@@ -198,7 +203,10 @@ class SparkGroup:
         return SparkNodes(
             self._context,
             self._job_group,
-            [replace(task, coordinator=self._server.endpoint) for task in stage.tasks],
+            [
+                replace(task, coordinator=self._server.endpoint, outcome_key=self._outcome_key)
+                for task in stage.tasks
+            ],
             profile=stage.profile,
             barrier=uses_barrier(self._context),
             # so that a node which does not manage to leave is told of before start_timeout has run out

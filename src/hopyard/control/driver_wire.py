@@ -16,10 +16,16 @@ LOG = logging.getLogger(__name__)
 
 
 class CoordinatorService(Service):
-    """Serves a coordinator; its methods are called from threads of the wire."""
+    """Serves a coordinator; its methods are called from threads of the wire.
 
-    def __init__(self, coordinator: Coordinator) -> None:
+    Args:
+        coordinator: Who hears the nodes.
+        outcome_key: With which supervisors mark the outcomes that they bring; without it, none is taken.
+    """
+
+    def __init__(self, coordinator: Coordinator, *, outcome_key: bytes = b"") -> None:
         self._coordinator = coordinator
+        self._outcome_key = outcome_key
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
         """Answers a node."""
@@ -28,7 +34,7 @@ class CoordinatorService(Service):
     def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
         """Takes what came of a node."""
         rank, incarnation = sender_of(stream)
-        self._coordinator.deliver(rank, incarnation, from_batches(batches, f"the outcome of node {rank}"))
+        self._coordinator.deliver(rank, incarnation, from_batches(batches, stream, self._outcome_key))
         return {}
 
 

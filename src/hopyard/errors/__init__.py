@@ -113,6 +113,7 @@ from hopyard.errors.wire import WireTimeout as WireTimeout
 from hopyard.errors.worker import BadMessage as BadMessage
 from hopyard.errors.worker import DriverOutOfReach as DriverOutOfReach
 from hopyard.errors.worker import ForeignScratch as ForeignScratch
+from hopyard.errors.worker import ForgedOutcome as ForgedOutcome
 from hopyard.errors.worker import GpuMemoryNotLimited as GpuMemoryNotLimited
 from hopyard.errors.worker import GpusUnknown as GpusUnknown
 from hopyard.errors.worker import InvalidDevices as InvalidDevices

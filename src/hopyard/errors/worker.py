@@ -40,6 +40,13 @@ class DriverOutOfReach(HopyardError, ConnectionError):
     )
 
 
+class ForgedOutcome(HopyardError, ValueError):
+    """Somebody else than a supervisor of the run has sent a node's outcome to the driver, or changed it on its way."""
+
+    source: str
+    text = "{source} does not have the mark of this run; it is refused, as its value would be unpickled."
+
+
 class BadMessage(HopyardError, ValueError):
     """Never leaves the library: a line on a node's channel is not one of ours.
 

@@ -58,6 +58,8 @@ class NodeTask:
         companions: What runs beside rank 0.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
         tls: Whether they do so over TLS.
+        outcome_key: What marks an outcome that a supervisor brings over the wire as its own. Nobody else may have it: it
+            is in no environment and on no wire.
         trial: Which trial of a study it is; -1 outside of one.
         is_judged: Whether a trial is told if what it reports is hopeless.
     """
@@ -80,6 +82,7 @@ class NodeTask:
     companions: tuple[Companion, ...] = ()
     feed_token: str = field(default="", repr=False)
     tls: bool = False
+    outcome_key: bytes = field(default=b"", repr=False)
     trial: int = -1
     is_judged: bool = False
 

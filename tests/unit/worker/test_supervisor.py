@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -100,6 +101,16 @@ def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
     searching = replace(task(eval(code)), search_path=(str(folder), "/no/such/folder"))
     assert str(folder) not in sys.path
     assert Supervisor(searching, driver()).run().result() == 42
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def test_the_key_for_outcomes_does_not_reach_the_nodes_own_process() -> None:
+    secret = "only-for-supervisors"
+    outcome = Supervisor(replace(task(environment), outcome_key=secret.encode()), driver()).run()
+    assert secret not in str(outcome.result())
 
 
 def wait_until_its_file_and_its_line_are_in_the_project() -> str:

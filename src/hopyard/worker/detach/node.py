@@ -38,7 +38,11 @@ def supervise(orders: Orders, heard: int) -> bool:
             gpus=orders.gpus,
             incarnation=orders.incarnation,
             courier=OutcomeSender(
-                client, rank, incarnation=orders.incarnation, patience=orders.task.lease_seconds
+                client,
+                rank,
+                incarnation=orders.incarnation,
+                key=orders.task.outcome_key,
+                patience=orders.task.lease_seconds,
             ),
             is_orphan=executor.is_gone,
         )

@@ -29,6 +29,12 @@ def tell(orders: Orders, reason: str, last_lines: tuple[str, ...], *, seconds: f
     outcome = lost_outcome(task, socket.gethostname(), f"{reason}{cause}", last_lines)
     patience = task.lease_seconds if seconds is None else seconds
     with WireClient(endpoint, timeout=CALL_SECONDS) as link:
-        courier = OutcomeSender(link, task.node.rank, incarnation=orders.incarnation, patience=patience)
+        courier = OutcomeSender(
+            link,
+            task.node.rank,
+            incarnation=orders.incarnation,
+            key=task.outcome_key,
+            patience=patience,
+        )
         courier.deliver(outcome, as_long_as=within(patience))
         link.call(LEFT, {"rank": task.node.rank, "incarnation": orders.incarnation})

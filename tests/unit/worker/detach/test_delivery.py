@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
+import pickle
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
 from hopyard.control.gang import Gang, Timeouts
-from hopyard.errors import DriverOutOfReach, InvalidMessage, RemoteError, UnknownMethod
+from hopyard.errors import DriverOutOfReach, ForgedOutcome, InvalidMessage, RemoteError, UnknownMethod
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
@@ -25,6 +28,8 @@ from hopyard.worker.detach.delivery import (
 )
 
 pytestmark = pytest.mark.unit
+
+KEY = b"the key of the run"
 
 
 def outcome(value: bytes | None = b"value", rank: int = 0) -> Outcome:
@@ -52,7 +57,7 @@ class Driver:
 @pytest.fixture
 def driver() -> Iterator[Driver]:
     gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
-    service = CoordinatorService(Coordinator(gang))
+    service = CoordinatorService(Coordinator(gang), outcome_key=KEY)
     with WireServer(service, address="127.0.0.1") as server:
         yield Driver(gang, server)
 
@@ -60,18 +65,18 @@ def driver() -> Iterator[Driver]:
 @pytest.mark.parametrize("size", [None, 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
 def test_an_outcome_is_the_same_after_its_way(size: int | None) -> None:
     sent = outcome(None if size is None else bytes(range(256)) * (size // 256) + b"x" * (size % 256))
-    assert from_batches(to_batches(sent), "here") == sent
+    assert from_batches(to_batches(sent, "outcome/0/a", KEY), "outcome/0/a", KEY) == sent
 
 
 def test_batches_stay_small_whatever_the_size_of_the_value() -> None:
-    sizes = [batch.nbytes for batch in to_batches(outcome(bytes(5 * CHUNK_BYTES)))]
-    assert len(sizes) == 6
+    sizes = [batch.nbytes for batch in to_batches(outcome(bytes(5 * CHUNK_BYTES)), "outcome/0/a", KEY)]
+    assert len(sizes) == 7
     assert max(sizes) < 1.1 * CHUNK_BYTES
 
 
 def test_a_stream_without_a_record_is_refused() -> None:
     with pytest.raises(InvalidMessage, match="without a record"):
-        from_batches([], "here")
+        from_batches([], "outcome/0/a", KEY)
 
 
 @pytest.mark.parametrize("name", ["", "train", "outcome/1", "outcome/x/life", "other/1/life"])
@@ -81,10 +86,55 @@ def test_other_streams_are_unknown(name: str) -> None:
         sender_of(name)
 
 
+class Trap:
+    """What makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("key", [b"", b"another key", KEY[:-1]])
+def test_an_outcome_that_somebody_forged_who_has_the_token_is_refused_and_not_unpickled(
+    driver: Driver, key: bytes, tmp_path: Path
+) -> None:
+    forged = outcome(pickle.dumps(Trap(tmp_path / "trap")))
+    with (
+        WireClient(driver.server.endpoint) as link,
+        pytest.raises(RemoteError, match="does not have the mark of this run"),
+    ):
+        OutcomeSender(link, 0, incarnation="a", key=key).deliver(forged, as_long_as=within(10))
+    assert driver.gang.outcomes == {}
+    assert not (tmp_path / "trap").exists()
+
+
+@pytest.mark.parametrize("stream", ["outcome/1/a", "outcome/0/b"])
+def test_the_outcome_of_one_node_is_not_that_of_another(stream: str) -> None:
+    batches = list(to_batches(outcome(), "outcome/0/a", KEY))
+    assert from_batches(batches, "outcome/0/a", KEY) == outcome()
+    with pytest.raises(ForgedOutcome):
+        from_batches(batches, stream, KEY)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2, 3])
+def test_an_outcome_that_was_changed_or_cut_on_its_way_is_refused(part: int) -> None:
+    batches = list(to_batches(outcome(bytes(CHUNK_BYTES + 1)), "outcome/0/a", KEY))
+    assert len(batches) == 4
+    with pytest.raises((ForgedOutcome, InvalidMessage)):
+        from_batches([*batches[:part], *batches[part + 1 :]], "outcome/0/a", KEY)
+
+
+def test_a_driver_that_has_no_key_takes_no_outcome() -> None:
+    with pytest.raises(ForgedOutcome):
+        from_batches(to_batches(outcome(), "outcome/0/a", b""), "outcome/0/a", b"")
+
+
 def test_a_driver_gets_the_whole_outcome_over_the_wire(driver: Driver) -> None:
     sent = outcome(bytes(2 * CHUNK_BYTES))
     with WireClient(driver.server.endpoint) as link:
-        OutcomeSender(link, 0, incarnation="a").deliver(sent, as_long_as=within(10))
+        OutcomeSender(link, 0, incarnation="a", key=KEY).deliver(sent, as_long_as=within(10))
     assert driver.gang.outcomes == {0: sent}
     assert driver.gang.records == {0: sent.record}
 
@@ -106,7 +156,7 @@ class LostOnce(Service):
 def test_what_the_driver_refuses_is_not_sent_again() -> None:
     service = LostOnce(MemoryError("no room"))
     with WireServer(service, address="127.0.0.1") as server, WireClient(server.endpoint) as link:
-        courier = OutcomeSender(link, 0, incarnation="a")
+        courier = OutcomeSender(link, 0, incarnation="a", key=KEY)
         with pytest.raises(RemoteError, match="MemoryError: no room"):
             courier.deliver(outcome(), as_long_as=within(10))
         assert service.taken == []
@@ -127,14 +177,16 @@ def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> Non
 
     asked: list[bool] = []
     with WireClient(endpoint) as link:
-        OutcomeSender(link, 0, incarnation="a", retry_seconds=0.05).deliver(outcome(), as_long_as=as_long_as)
-    assert from_batches(service.taken, "here") == outcome()
+        OutcomeSender(link, 0, incarnation="a", key=KEY, retry_seconds=0.05).deliver(
+            outcome(), as_long_as=as_long_as
+        )
+    assert from_batches(service.taken, "outcome/0/a", KEY) == outcome()
     later[0].close()
 
 
 def test_a_driver_that_stays_away_is_told_with_its_address(driver: Driver) -> None:
     driver.server.close()
     with WireClient(driver.server.endpoint) as link:
-        courier = OutcomeSender(link, 0, incarnation="a", retry_seconds=0.01)
+        courier = OutcomeSender(link, 0, incarnation="a", key=KEY, retry_seconds=0.01)
         with pytest.raises(DriverOutOfReach, match=driver.server.endpoint.peer):
             courier.deliver(outcome(), as_long_as=within(0.2))

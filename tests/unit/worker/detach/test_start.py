@@ -28,6 +28,8 @@ from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
 
+KEY = b"the key of the run"
+
 
 class Driver:
     """A driver that waits for one node."""
@@ -35,7 +37,7 @@ class Driver:
     def __init__(self) -> None:
         self.gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
         self.coordinator = Coordinator(self.gang)
-        self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
+        self.server = WireServer(CoordinatorService(self.coordinator, outcome_key=KEY), address="127.0.0.1")
 
     def orders(self, function: object = print) -> Orders:
         plan = Plan.of(1)
@@ -46,6 +48,7 @@ class Driver:
             project=Project.open(),
             payload=cloudpickle.dumps(function),
             coordinator=self.server.endpoint,
+            outcome_key=KEY,
         )
         return Orders(task=task, address="127.0.0.1", gpus=("3",), incarnation="a", executor=os.getpid())
 
