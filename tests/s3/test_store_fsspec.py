@@ -8,7 +8,14 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hopyard.errors import AlreadyExists, InvalidName, NoConditionalCreate, RootUnusable, StoreFailed
+from hopyard.errors import (
+    AlreadyExists,
+    InvalidName,
+    NoConditionalCreate,
+    RootUnusable,
+    StoreFailed,
+    UnknownStorageOption,
+)
 from hopyard.store import Project
 from hopyard.store.filesystem import Server
 from hopyard.store.fsspec_store import Conditional, FsspecStore
@@ -101,6 +108,11 @@ class TestAzure(Generic):
         files.mkdir(container)
         yield Project.open(f"abfs://{container}/some/prefix", uuid4().hex, storage_options=options)
         files.rm(container, recursive=True)
+
+    def test_option_that_nobody_knows_is_refused(self, project: Project) -> None:
+        wrong = Project.open("abfs://c", "p", storage_options={"conection_string": "x"})
+        with pytest.raises(UnknownStorageOption, match="did you mean 'connection_string'"):
+            wrong.exists()
 
     def test_container_that_is_not_there_is_named(self, project: Project) -> None:
         other = Project.open("abfs://no-such-container", "p", storage_options=project._options)

@@ -100,8 +100,13 @@ def trials(
         console.note(f"There are {len(found) - most} more: --limit {len(found)} shows all.")
     elif not found and not as_json:
         console.note(f"Study {run.id} has no trials{' that failed' if failed else ' yet'}.")
-    for corrupt in listing.corrupt:
-        console.warning(str(corrupt))
+    warn(listing.corrupt)
+
+
+def warn(corrupt: Iterable[Exception]) -> None:
+    """Says what could not be read."""
+    for each in corrupt:
+        console.warning(str(each))
 
 
 def read_study(project: Project, text: str, settings: Settings) -> tuple[RunRecord, StudyRecord]:

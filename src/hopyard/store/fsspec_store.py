@@ -28,6 +28,7 @@ from hopyard.errors import (
 from hopyard.store.filesystem import Capabilities, Entry, Server, name_of
 from hopyard.store.location import Location
 from hopyard.store.names import TEMPORARY_PREFIX
+from hopyard.store.options import check_options, parameters
 
 # Files up to this size are sent and read in one request.
 _PIECE_BYTES = 16 << 20
@@ -90,9 +91,14 @@ class FsspecStore:
 
     @classmethod
     def connect(cls, location: Location, options: Mapping[str, object]) -> Self:
-        """Returns the file system of a bucket or container; `options` are the arguments of the package's file system."""
+        """Returns the file system of a bucket or container; `options` are the arguments of the package's file system.
+
+        Raises:
+            UnknownStorageOption: It has no such argument.
+        """
         conditional = CONDITIONAL[location.protocol]
         kind = fsspec.get_filesystem_class(location.protocol)
+        check_options(location, options, _options_of(kind))
         given = {**kind._get_kwargs_from_urls(str(location)), **options}  # noqa: SLF001  fsspec's own way from a URL to a connection
         files = kind(**{"use_listings_cache": False, **given, "skip_instance_cache": True})
         return cls(files, location, server=_server_of(files, conditional), conditional=conditional)
@@ -285,6 +291,12 @@ def _modified(found: Mapping[str, Any]) -> float:
 
 def _version(found: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(found.get(name)) for name in _VERSIONS)
+
+
+def _options_of(kind: type[AbstractFileSystem]) -> set[str]:
+    """Returns the names of all arguments; a class may hand on what the one above it knows."""
+    more = {"use_listings_cache", "skip_instance_cache", "batch_size"}
+    return more.union(*(parameters(each) for each in kind.__mro__ if "__init__" in vars(each)))
 
 
 def _server_of(files: AbstractFileSystem, conditional: Conditional) -> Server:

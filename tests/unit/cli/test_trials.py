@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,6 +62,19 @@ def numbers(result: Result) -> list[str]:
 @pytest.mark.parametrize("text", ["last", "pinot", "grid_search/run.1"])
 def test_a_study_is_found_by_any_of_its_names(command: Command, text: str) -> None:
     assert numbers(command("trials", text)) == ["0", "1", "2", "3"]
+
+
+def test_trials_are_listed_without_optuna_and_spark(study: Study) -> None:
+    root = study.logdir.partition("/Projects/")[0]
+    program = (
+        "import sys\n"
+        "from hopyard.cli.main import build_app\n"
+        f"build_app()(['--root', {root!r}, '--project', 'vineyard', 'trials'], standalone_mode=False)\n"
+        "print(sorted({'optuna', 'pyspark', 'pandas', 'numpy', 'pyarrow'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert len(done.stdout.splitlines()) == 6
 
 
 @pytest.fixture
