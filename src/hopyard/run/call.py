@@ -14,6 +14,8 @@ from hopyard.protocol.payload import Call
 from hopyard.run.context import NodeContext
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from hopyard.feed.signed_rows import RowSigner
 
 CONTEXT = "ctx"
@@ -58,6 +60,15 @@ class NodeCall:
     def _call(self, context: NodeContext | None) -> Any:
         extra = {} if context is None else {CONTEXT: context}
         return self.call.function(*self.call.positional, **self.call.keywords, **extra)
+
+
+def users_part(traceback: TracebackType | None) -> TracebackType | None:
+    """Returns the part of a traceback that lies in a user's function; None if none was called in this process."""
+    part = None
+    while traceback is not None:
+        part = traceback.tb_next if traceback.tb_frame.f_globals.get("__name__") == __name__ else part
+        traceback = traceback.tb_next
+    return part
 
 
 def bind(function: Callable[..., Any], args: object = None) -> NodeCall:

@@ -25,6 +25,7 @@ from hopyard.run.application import application_id
 from hopyard.run.backend_choice import resolve
 from hopyard.run.call import bind
 from hopyard.run.controller import RunController, RunPlan
+from hopyard.run.encryption import uses_tls
 from hopyard.run.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.run.recorded_parameters import recorded_parameters
 from hopyard.run.result import RunResult
@@ -36,7 +37,6 @@ from hopyard.tensorboard.live import LiveTensorBoard
 from hopyard.tracking import RunId, RunState, RunWriter, run_paths
 from hopyard.view.feed_meter import FeedMeter
 from hopyard.view.view import View
-from hopyard.wire import uses_tls
 from hopyard.worker.periodic import Periodic, PeriodicThread
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
+from hopyard.run.call import users_part
 from hopyard.run.cluster import Cluster
 from hopyard.run.options import RunOptions, run_options
 from hopyard.run.result import RunResult
@@ -40,4 +41,5 @@ def launch(
         with Cluster(fn, args, nodes, **options) as cluster:
             return cluster.wait()
     except KeyboardInterrupt as interrupt:
-        raise interrupt.with_traceback(None) from None  # where we waited is noise; its note says what is kept
+        # where we waited is noise, and the note says what is kept; where an inline function was is not
+        raise interrupt.with_traceback(users_part(interrupt.__traceback__)) from None

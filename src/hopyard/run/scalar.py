@@ -40,8 +40,8 @@ def as_step(value: Any) -> int:
         return value
     try:
         number = as_number(value)
-    except TypeError as error:
-        raise BadReport("the step", shown(value), STEP_REMEDY) from error
+    except TypeError:
+        raise BadReport("the step", shown(value), STEP_REMEDY) from None
     if not number.is_integer() or _is_bool(value):
         raise BadReport("the step", shown(value), STEP_REMEDY)
     return int(number)
@@ -68,8 +68,8 @@ def shown(value: Any) -> str:
 def _metric(name: str, value: Any) -> float:
     try:
         return as_number(value)
-    except TypeError as error:
-        raise BadReport(f"the metric {name!r}", shown(value), METRIC_REMEDY) from error
+    except TypeError:
+        raise BadReport(f"the metric {name!r}", shown(value), METRIC_REMEDY) from None
 
 
 def _is_bool(value: Any) -> bool:

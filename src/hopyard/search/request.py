@@ -12,6 +12,7 @@ from optuna.pruners import NopPruner
 
 from hopyard.errors import InvalidSearch
 from hopyard.run.call import not_a_function
+from hopyard.run.encryption import uses_tls
 from hopyard.search.options import SearchOptions, SearchSpec
 from hopyard.search.samplers.by_name import sampler_for
 from hopyard.search.samplers.own_sampler import OwnSampler
@@ -29,7 +30,6 @@ from hopyard.search.trial.cluster_slots import ClusterSlotBackend
 from hopyard.search.trial.result import Wanted
 from hopyard.store import Project
 from hopyard.tracking import study_record
-from hopyard.wire import uses_tls
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner

@@ -8,7 +8,6 @@ from hopyard.wire.server import WireServer
 from hopyard.wire.service import Batches, BatchReader, Service
 from hopyard.wire.stream import BatchStream
 from hopyard.wire.tagged import Tagged
-from hopyard.wire.tls import uses_tls
 
 __all__ = [
     "BatchReader",
@@ -21,5 +20,4 @@ __all__ = [
     "WireClient",
     "WireServer",
     "routable_address",
-    "uses_tls",
 ]

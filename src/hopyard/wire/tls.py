@@ -1,56 +1,13 @@
-"""Whether the connections of a run are encrypted, and the certificate of a server: self-signed, made for it alone."""
+"""The certificate of a server: self-signed, made for it alone."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from hopyard.errors import InvalidSetting, MissingDependency
-
-VARIABLE = "HOPYARD_TLS"
-_SWITCH = {"1": True, "0": False, "": None}
 
 _VALIDITY = datetime.timedelta(days=397)
 _CLOCK_SKEW = datetime.timedelta(days=1)
-
-
-def uses_tls(
-    *, given: bool | None, by_default: Callable[[], bool], environ: Mapping[str, str] = os.environ
-) -> bool:
-    """Returns whether the connections of a run are encrypted: as its user says, else HOPYARD_TLS, else its cluster.
-
-    Args:
-        given: What the user said; None for nothing.
-        by_default: Tells whether the cluster encrypts its own connections; asked only where nobody said anything.
-        environ: Where HOPYARD_TLS is looked for.
-
-    Raises:
-        InvalidSetting: HOPYARD_TLS is neither 1 nor 0.
-        MissingDependency: They are, and the package `cryptography` is not installed.
-    """
-    wanted = _of_environment(environ) if given is None else given
-    if wanted is None:
-        wanted = by_default()
-    if wanted:
-        _require_cryptography()
-    return wanted
-
-
-def _of_environment(environ: Mapping[str, str]) -> bool | None:
-    text = environ.get(VARIABLE, "")
-    if text not in _SWITCH:
-        raise InvalidSetting(f"{VARIABLE}={text!r}", "give 1 to encrypt all connections of runs, or 0 not to")
-    return _SWITCH[text]
-
-
-def _require_cryptography() -> None:
-    try:
-        import cryptography  # noqa: F401
-    except ImportError as error:
-        raise MissingDependency("cryptography", "a wire with TLS", "tls") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +29,12 @@ def make_identity(address: str, *, now: datetime.datetime) -> Identity:
     Raises:
         MissingDependency: The package `cryptography` is not installed.
     """
-    _require_cryptography()
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError as error:
+        raise MissingDependency("cryptography", "a wire with TLS", "tls") from error
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "hopyard")])

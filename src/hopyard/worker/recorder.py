@@ -50,6 +50,8 @@ class NodeRecorder:
         self._active = clock()
         self._step: int | None = None
         self._latest: dict[str, float] = {}
+        self._steps: dict[str, int] = {}  # the last one of each metric
+        self._backwards: set[str] = set()  # metrics of which was told that their steps go back
         self._notes: dict[str, str] = {}
         self._unsent = UnsentLines() if task.streams else None
         self._tail = Tail()
@@ -97,6 +99,7 @@ class NodeRecorder:
             return
         self._step = reading.step
         self._show(reading)
+        self._watch_step(reading)
         self._writer.metric(
             MetricPoint(
                 name=reading.name,
@@ -107,6 +110,17 @@ class NodeRecorder:
                 attempt=self._attempt,
             )
         )
+
+    def _watch_step(self, reading: Reading) -> None:
+        """Says in the log, once for each metric, that its steps go back; the same step again may be meant."""
+        last = self._steps.get(reading.name, reading.step)
+        self._steps[reading.name] = reading.step
+        if reading.step < last and reading.name not in self._backwards:
+            self._backwards.add(reading.name)
+            text = f"the metric {reading.name!r} goes back from step {last} to step {reading.step}"
+            remedy = "count steps upwards, or give it another name"
+            effect = "charts show it out of order, and a pruner leaves such steps out"
+            self.line(f"[hopyard] {text}: {remedy}; {effect}".encode())
 
     def _show(self, reading: Reading) -> None:
         """Makes a value part of the next sign, which has room for some; all are stored."""

@@ -145,6 +145,7 @@ class FullBackend:
     name = "full"
     application = None
     encrypts = False
+    encrypts = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         raise NotEnoughSlots(len(tasks), "slots", 0, "full", "wait")
@@ -273,6 +274,7 @@ class Deaf:
 
     name = "deaf"
     application = None
+    encrypts = False
 
     def __init__(self) -> None:
         self.want = threading.Event()

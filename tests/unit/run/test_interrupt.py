@@ -4,10 +4,12 @@ import re
 import signal
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
+import hopyard
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.unit
@@ -51,3 +53,14 @@ def test_ctrl_c_shows_the_users_lines_and_what_is_kept(call: str, tmp_path: Path
     assert files[:2] == ["program.py", "program.py"]
     assert len(files) == 3, said  # the last one is of the call itself
     assert said.splitlines()[-1].startswith(LAST[call])
+
+
+def interrupt_itself() -> None:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_function_that_runs_inline_shows_where_it_was() -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        hopyard.launch(interrupt_itself, backend="inline", progress=False)
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == ["launch", "interrupt_itself"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ def test_anything_else_is_no_metric(value: Any) -> None:
     with pytest.raises(BadReport, match="the metric 'loss' is") as caught:
         as_metrics({"loss": value})
     assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("do", [lambda: as_step("one"), lambda: as_metrics({"loss": [1, 2]})])
+def test_what_is_no_number_is_one_error(do: Callable[[], Any]) -> None:
+    with pytest.raises(BadReport) as caught:
+        do()
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
 
 
 def test_no_metrics_at_all_are_refused() -> None:

@@ -22,6 +22,13 @@ from hopyard.worker.task import NodeTask
 pytestmark = pytest.mark.unit
 
 
+def report_backwards(ctx: hopyard.NodeContext) -> None:
+    for step in (1, 2, 2, 1, 0, 3, 1):
+        ctx.report(step, loss=0.5)
+    for step in (1, 2):
+        ctx.report(step, accuracy=0.5)
+
+
 def train_while_the_store_breaks(ctx: hopyard.NodeContext) -> None:
     """Leaves a model, and a file where the project's folder was."""
     Path(ctx.logdir, "model").write_bytes(b"weights of a week")
@@ -101,6 +108,14 @@ def test_a_sign_has_the_last_step_and_the_last_value_of_each_metric(tmp_path: Pa
         node.message(reading("loss", step, 1 / step))
     node.message(reading("accuracy", 2, 0.75))
     assert (node.sign().step, node.sign().metrics) == (2, {"loss": 0.5, "accuracy": 0.75})
+
+
+def test_a_step_that_goes_backwards_is_told_in_the_log_once_for_each_metric() -> None:
+    result = hopyard.launch(report_backwards, backend="processes")
+    assert list(RunReader(hopyard.Project.open(), result.run_id).log()) == [
+        "[hopyard] the metric 'loss' goes back from step 2 to step 1: count steps upwards, or give it another name; "
+        "charts show it out of order, and a pruner leaves such steps out"
+    ]
 
 
 def test_a_sign_tells_for_how_long_nothing_was_printed_or_reported(tmp_path: Path) -> None:
