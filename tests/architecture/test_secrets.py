@@ -13,7 +13,10 @@ import pytest
 pytestmark = pytest.mark.unit
 
 SECRET = {"environment", "key", "keys", "options", "password", "secret", "secrets", "token", "tokens"}
-NOT_SECRET = {("hops.label", "Label"): "its key is the name of a metric"}
+NOT_SECRET = {
+    ("hops.label", "Label"): "its key is the name of a metric",
+    ("hopyard.search.trial.result", "TrialResult"): "its key is the name of a metric",
+}
 MARK = "not to be shown"
 
 

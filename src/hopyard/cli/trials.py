@@ -87,8 +87,7 @@ def trials(
 
     with console.busy("Reading its trials"):
         listing = read_trials(project, run.id)
-        listing = replace(listing, records=tuple(as_they_stand(listing, run)))
-        found = chosen(listing, record, sort=sort, failed=failed)
+        found = chosen(as_they_stand(listing, run), record, sort=sort, failed=failed)
     most = limit or (len(found) if as_csv or as_json else MOST_SHOWN)
     shown, now = found[:most], Now.of(run)
     if as_json:

@@ -1,7 +1,12 @@
-"""Which backend a launch uses: the one asked for, else the active Spark session."""
+"""Which backend a run uses, the one asked for or the active Spark session, and the application that the run belongs to."""
 
 from __future__ import annotations
 
+import os
+import socket
+import time
+import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.backends.base import Backend
@@ -39,3 +44,21 @@ def _spark_backend(spark: SparkSession | SparkContext | None) -> Backend:
     from hopyard.backends.spark import SparkBackend
 
     return SparkBackend(context)
+
+
+def application_id(backend: Backend) -> str:
+    """Returns the id under which runs of this driver are grouped."""
+    return backend.application or process_application_id()
+
+
+def process_application_id() -> str:
+    """Returns an id that stays the same for the life of this process and tells when it began."""
+    began = time.strftime("%Y%m%d%H%M%S", time.gmtime(_process_start()))
+    host = zlib.crc32(socket.gethostname().encode())
+    return f"process-{began}-{host:08x}-{os.getpid()}"
+
+
+def _process_start() -> float:
+    """Returns when this process began, in seconds since the epoch."""
+    # the folder of a process in /proc is as old as the process
+    return Path(f"/proc/{os.getpid()}").stat().st_ctime

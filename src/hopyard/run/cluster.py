@@ -21,8 +21,7 @@ from hopyard.errors import (
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
 from hopyard.run.announcement import Announcement
-from hopyard.run.application import application_id
-from hopyard.run.backend_choice import resolve
+from hopyard.run.backend_choice import application_id, resolve
 from hopyard.run.call import bind
 from hopyard.run.controller import RunController, RunPlan
 from hopyard.run.encryption import uses_tls
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from hopyard.feed.account import EpochAccount
     from hopyard.feed.driver.feeding import FeedController, FeedOrder
     from hopyard.feed.driver.streams.feed import StreamFeed
-    from hopyard.feed.signed_rows import RowSigner
 
 FEED_SECONDS = 600.0
 READY_SECONDS = 0.05
@@ -231,7 +229,7 @@ class Cluster:
                 self._end_with(error)
                 if isinstance(error, KeyboardInterrupt):
                     error.add_note(
-                        f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
+                        f"Interrupted: run {run.id} was stopped; what it left is in {self.logdir}."
                     )
                 raise
         was_told, self._is_told = self._is_told, True
@@ -421,16 +419,13 @@ class Cluster:
             resources.enter_context(run)
             resources.enter_context(PeriodicThread(Periodic(run.heartbeat, run.record.heartbeat_seconds)))
             companions = self._spec.companions
+            where_to = Announcement(run)
             if self._spec.tensorboard == "chief":
                 companions = (*companions, ChiefTensorBoard(host=self._spec.tensorboard_host))
             elif self._spec.tensorboard:
+                host = self._spec.tensorboard_host
                 resources.enter_context(
-                    LiveTensorBoard(
-                        self.logdir,
-                        Announcement(run),
-                        project=self._project,
-                        host=self._spec.tensorboard_host,
-                    )
+                    LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
                 )
             score = RunPlan(
                 spec=self._spec,
@@ -443,20 +438,31 @@ class Cluster:
             )
             lines = self._view.lines if self._spec.stream_logs else None
             controller = RunController(
-                score, run, announce=Announcement(run), on_lines=lines, before_end=self._close_accounts
+                score,
+                run,
+                announce=where_to,
+                on_lines=lines,
+                before_end=lambda: self._feed.close_accounts() if self._feed else None,
             )
             controller.begin()
-            thread = RunThread(controller, run)
+            thread = RunThread(controller, run, self._project)
             if self._signer is not None:
-                self._feed = self._new_feed(run, thread, self._signer)
+                assert self._meter is not None
+                self._feed = thread.new_feed(
+                    self._spec.plan,
+                    self._feed_secret,
+                    self._signer,
+                    meter=self._meter,
+                    end_with=self._end_with,
+                )
             self._thread = thread
             thread.start(resources.pop_all())
 
     @property
     def _started(self) -> RunWriter:
-        if self._run is None:
-            raise NotStarted(self._name)
-        return self._run
+        if self._run is not None:
+            return self._run
+        raise NotStarted(self._name)
 
     def _end_with(self, error: BaseException) -> None:
         """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
@@ -481,21 +487,6 @@ class Cluster:
             self._view.accompany(self, lambda: handle.is_active)
         return handle
 
-    def _new_feed(self, run: RunWriter, thread: RunThread, signer: RowSigner) -> FeedController:
-        assert self._meter is not None
-        from hopyard.feed.driver.feeding import FeedController  # a run that is not fed needs none of it
-        from hopyard.feed.driver.record import FeedRecord
-
-        return FeedController(
-            thread,
-            end_with=self._end_with,
-            secret=self._feed_secret,
-            signer=signer,
-            ranks=[node.rank for node in self._spec.plan.nodes if node.trains],
-            record=FeedRecord(self._project, run),
-            meter=self._meter,
-        )
-
     def _fed(self, wanted: str) -> FeedController:
         assert self._started  # or it is an error
         if self._feed is None:
@@ -505,10 +496,6 @@ class Cluster:
     def _end_feed(self, timeout: float | None) -> None:
         if self._feed is not None:
             self._feed.end(timeout)
-
-    def _close_accounts(self) -> None:
-        if self._feed is not None:
-            self._feed.close_accounts()
 
     def _settle_feed(self) -> None:
         if self._feed is not None:

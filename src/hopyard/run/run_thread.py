@@ -6,12 +6,19 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import RunStopped, StillRunning, StopTimeout
 from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.run.controller import RunController
+from hopyard.store import Project
 from hopyard.tracking import RunState, RunWriter
+
+if TYPE_CHECKING:
+    from hopyard.feed.driver.feeding import FeedController
+    from hopyard.feed.signed_rows import RowSigner
+    from hopyard.protocol.plan import Plan
+    from hopyard.view.feed_meter import FeedMeter
 
 POLL_SECONDS = 0.5
 STOP_SECONDS = 600.0
@@ -23,12 +30,14 @@ class RunThread:
     Args:
         controller: What carries it, which has begun.
         run: Its record.
+        project: Where it is kept.
     """
 
-    def __init__(self, controller: RunController, run: RunWriter) -> None:
+    def __init__(self, controller: RunController, run: RunWriter, project: Project) -> None:
         self.controller = controller
         self.values: tuple[Any, ...] = ()
         self._run = run
+        self._project = project
         self._resources = ExitStack()
         self._thread = threading.Thread(target=self._carry, name="hopyard-run", daemon=True)
         # not the thread itself: Python 3.11 takes a thread for ended if Ctrl-C comes while it is joined
@@ -95,6 +104,29 @@ class RunThread:
         if not self._is_over.is_set():
             self._failed_of = error
             self.stop(str(error) or repr(error))
+
+    def new_feed(
+        self,
+        plan: Plan,
+        secret: str,
+        signer: RowSigner,
+        *,
+        meter: FeedMeter,
+        end_with: Callable[[BaseException], None],
+    ) -> FeedController:
+        """Returns what feeds the nodes of the run."""
+        from hopyard.feed.driver.feeding import FeedController  # a run that is not fed needs none of it
+        from hopyard.feed.driver.record import FeedRecord
+
+        return FeedController(
+            self,
+            end_with=end_with,
+            secret=secret,
+            signer=signer,
+            ranks=[node.rank for node in plan.nodes if node.trains],
+            record=FeedRecord(self._project, self._run),
+            meter=meter,
+        )
 
     def _carry(self) -> None:
         try:

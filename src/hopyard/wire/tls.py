@@ -6,6 +6,8 @@ import datetime
 import ipaddress
 from dataclasses import dataclass, field
 
+from hopyard.errors import MissingDependency
+
 _VALIDITY = datetime.timedelta(days=397)
 _CLOCK_SKEW = datetime.timedelta(days=1)
 

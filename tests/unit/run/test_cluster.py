@@ -145,7 +145,6 @@ class FullBackend:
     name = "full"
     application = None
     encrypts = False
-    encrypts = False
 
     def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
         raise NotEnoughSlots(len(tasks), "slots", 0, "full", "wait")

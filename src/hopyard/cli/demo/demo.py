@@ -109,7 +109,7 @@ def train(project: Project, spark: SparkSession | None, backend: Where, epochs: 
 
 def expected_run(spark: SparkSession | None) -> RunId:
     """Returns the id that the first launch of this program will have."""
-    from hopyard.run.application import process_application_id
+    from hopyard.run.backend_choice import process_application_id
     from hopyard.tracking import RunId
 
     app_id = process_application_id() if spark is None else spark.sparkContext.applicationId

@@ -16,7 +16,7 @@ from hopyard.control.queue import Queue
 from hopyard.errors import HopyardError, PathNotFound, StudyFailed
 from hopyard.frameworks.registry import driver_variables
 from hopyard.run.announcement import Announcement
-from hopyard.run.application import process_application_id
+from hopyard.run.backend_choice import process_application_id
 from hopyard.search.study.advice import StudyAdvice
 from hopyard.search.study.optuna_journal import OPTUNA_DIRECTIONS, JournalBackend, StudyStorage
 from hopyard.search.study.quiet import quiet_optuna
