@@ -228,9 +228,8 @@ class Cluster:
             except BaseException as error:
                 self._end_with(error)
                 if isinstance(error, KeyboardInterrupt):
-                    error.add_note(
-                        f"Interrupted: run {run.id} was stopped; what it left is in {self.logdir}."
-                    )
+                    where = f"what it left is in {self.logdir}."
+                    error.add_note(f"Interrupted: the run {run.id} was stopped; {where}")
                 raise
         was_told, self._is_told = self._is_told, True
         self._settle_feed()
@@ -239,9 +238,8 @@ class Cluster:
         assert self._thread is not None
         if self._feed is not None and not was_told:
             self._feed.warn_if_alone()
-        return RunResult(
-            run_id=str(run.id), state=RunState.FINISHED, values=self._thread.values, logdir=self.logdir
-        )
+        values = self._thread.values
+        return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=values, logdir=self.logdir)
 
     @overload
     def train(
