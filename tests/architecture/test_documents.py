@@ -41,3 +41,21 @@ def test_every_make_command_in_the_readme_exists(root):
     named = set(re.findall(r"`make ([a-z]+)`", (root / "README.md").read_text()))
     assert named
     assert named <= targets
+
+
+MODULE = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)(?:\.py)?`")
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/design/README.md", "docs/design/search.md", "docs/how-a-run-works.md"]
+)
+def test_modules_that_a_page_names_exist(root, page):
+    found = MODULE.findall((root / page).read_text())
+    named = {name for name in found if not name.startswith(("src/", "tests/"))}
+    assert len(named) > 5
+    source = root / "src" / "hopyard"
+    assert {
+        name
+        for name in named
+        if not ((source / name).with_suffix(".py").exists() or (source / name).is_dir())
+    } == set()

@@ -84,17 +84,17 @@ def run_inline(task: NodeTask, members: ClusterMap, port: HeldPort) -> Outcome:
         place.logdir.mkdir()
         if task.node.rank not in task.plan.leaders:
             place.stop_file.touch()  # those that the run waits for have had their turn
-        with NodeRecorder(task, place.logdir, checkpoints) as keeper:
-            output = LineSplitter(keeper.line)
+        with NodeRecorder(task, place.logdir, checkpoints) as recorder:
+            output = LineSplitter(recorder.line)
             with (
-                message_pipe(keeper) as channel,
+                message_pipe(recorder) as channel,
                 environment({**task.variables(place), CHANNEL: channel}),
                 redirect_stdout(Tee(sys.stdout, output)),
                 redirect_stderr(Tee(sys.stderr, output)),
             ):
                 report = execute(task.payload)
             output.close()
-        record = keeper.close(_record(task, started, report), report)
+        record = recorder.close(_record(task, started, report), report)
     return Outcome(record=record, value=report.value)
 
 
@@ -143,10 +143,10 @@ def given_away(port: HeldPort) -> Iterator[int]:
 
 
 @contextmanager
-def message_pipe(keeper: NodeRecorder) -> Iterator[str]:
-    """Gives the file descriptor, as text, of a channel whose messages reach the keeper."""
+def message_pipe(recorder: NodeRecorder) -> Iterator[str]:
+    """Gives the file descriptor, as text, of a channel whose messages reach the recorder."""
     read, write = os.pipe()
-    reader = threading.Thread(target=_drain, args=(read, LineSplitter(keeper.message)), daemon=True)
+    reader = threading.Thread(target=_drain, args=(read, LineSplitter(recorder.message)), daemon=True)
     reader.start()
     try:
         yield str(write)

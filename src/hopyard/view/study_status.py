@@ -79,7 +79,7 @@ class StudyStatus:
         title: str,
         objective: str,
         queue: Queue,
-        ledger: StudyTrials,
+        trials: StudyTrials,
         *,
         total: int | None,
         seconds: float,
@@ -87,8 +87,8 @@ class StudyStatus:
         is_assumed: bool = False,
     ) -> Self:
         """Returns how a study is doing; nobody may change it meanwhile."""
-        best = ledger.best
-        ended = ledger.ends
+        best = trials.best
+        ended = trials.ends
         here = sum(queue.ends.values())
         left = None if total is None or not here else (total - sum(ended.values())) * seconds / here
         return cls(

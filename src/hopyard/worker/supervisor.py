@@ -76,7 +76,7 @@ class Supervisor:
         )
         self._lock = threading.Lock()
         self._child: Child | None = None
-        self._keeper: NodeRecorder | None = None
+        self._recorder: NodeRecorder | None = None
         self._place: NodePlace | None = None
         self._stop_reason: str | None = None
         self._timer: threading.Timer | None = None
@@ -136,7 +136,7 @@ class Supervisor:
 
     def sign(self) -> Heartbeat:
         """Returns what the driver is told with each renewal of the lease."""
-        return Heartbeat() if self._keeper is None else self._keeper.sign()
+        return Heartbeat() if self._recorder is None else self._recorder.sign()
 
     def _run(self, started: float) -> Outcome:
         # When a run begins, its store is there, or it is the wrong one. Later it may be out for a while.
@@ -156,8 +156,8 @@ class Supervisor:
                 self._place = place = NodePlace(
                     scratch=scratch, checkpoints=checkpoints.folder, members=members, port=port.fileno()
                 )
-                self._keeper = keeper = self._prepare(place, checkpoints, resources)
-                with keeper:
+                self._recorder = recorder = self._prepare(place, checkpoints, resources)
+                with recorder:
                     memory = os.memfd_create("hopyard-report")
                     resources.callback(os.close, memory)
                     ended = self._run_child(place, devices, port, memory)
@@ -167,7 +167,7 @@ class Supervisor:
                         record = replace(record, port_taken=is_listened_at(port.number))
                     # before the files are stored, which may take long: the others are not to wait for that
                     self._lease.tell(record)
-                record = keeper.close(record, report)
+                record = recorder.close(record, report)
                 outcome = self._hand_over(Outcome(record=record, value=_value(report)))
         self._lease.leave()
         return outcome
@@ -177,12 +177,12 @@ class Supervisor:
         place.logdir.mkdir()
         place.temporary.mkdir()
         (place.scratch / PAYLOAD_FILE).write_bytes(self.task.payload)
-        keeper = NodeRecorder(self.task, place.logdir, checkpoints)
+        recorder = NodeRecorder(self.task, place.logdir, checkpoints)
         for companion in self.task.companions if self.task.node.rank == 0 else ():
-            resources.enter_context(companion(place.logdir, keeper.announce))
+            resources.enter_context(companion(place.logdir, recorder.announce))
         if self.task.attempt:
-            keeper.line(f"[hopyard] attempt {self.task.attempt} begins".encode())
-        return keeper
+            recorder.line(f"[hopyard] attempt {self.task.attempt} begins".encode())
+        return recorder
 
     def _never_began(self, started: float) -> Outcome:
         record = self._record(started, None, None)
@@ -207,11 +207,11 @@ class Supervisor:
     def _run_child(
         self, place: NodePlace, devices: dict[str, str], port: HeldPort, memory: int
     ) -> Exit | None:
-        assert self._keeper is not None
+        assert self._recorder is not None
         child = Child(
             [sys.executable, "-m", "hopyard.worker.entry", str(place.scratch)],
-            on_line=self._keeper.line,
-            on_message=self._keeper.message,
+            on_line=self._recorder.line,
+            on_message=self._recorder.message,
             env={**child_environment(self.task, place), **devices, REPORT_VARIABLE: str(memory)},
             scratch=place.scratch,
             inherited=(place.port, memory),

@@ -55,8 +55,8 @@ class TrialRun:
         self._assignment = assignment
         self._folder = folder
         self._slot = slot
-        self._keeper: NodeRecorder | None = None
-        self._keeping = threading.Lock()
+        self._recorder: NodeRecorder | None = None
+        self._recording = threading.Lock()
         self._events: EventFile | None = None
         self._is_shown = False
         self._task = NodeTask(
@@ -87,32 +87,32 @@ class TrialRun:
             folder=str(self._folder),
             token=uuid.uuid4().hex,
         )
-        self._keeper = keeper = NodeRecorder(self._task, place.logdir, checkpoints)
+        self._recorder = recorder = NodeRecorder(self._task, place.logdir, checkpoints)
         if self._orders.events is not None:
             self._events = self._orders.events.begin(params=self._assignment.params, started=started)
-        ear = TrialListener(order.token, keeper, judge=judge, answer=process.answer)
-        ending = process.run(order, ear, self._orders.trial_seconds)
-        if ending is None or ear.is_dropped:
+        listener = TrialListener(order.token, recorder, judge=judge, answer=process.answer)
+        ending = process.run(order, listener, self._orders.trial_seconds)
+        if ending is None or listener.is_dropped:
             self._forget()
             return None
         if ending.left:
-            keeper.line(f"[hopyard] the trial left {ending.left}: its process is replaced".encode())
-        record = self._record(ending, started, ear)
-        with self._keeping:
-            self._keeper = None
-            return self._store(keeper, record)
+            recorder.line(f"[hopyard] the trial left {ending.left}: its process is replaced".encode())
+        record = self._record(ending, started, listener)
+        with self._recording:
+            self._recorder = None
+            return self._store(recorder, record)
 
     def _forget(self) -> None:
         """Stores nothing more of the trial."""
-        with self._keeping:
-            self._keeper = None
+        with self._recording:
+            self._recorder = None
 
     def do_chores(self) -> None:
         """Stores what is due; called now and then by another thread while the trial runs."""
-        with self._keeping:
-            if self._keeper is None:
+        with self._recording:
+            if self._recorder is None:
                 return
-            for chore in self._keeper.chores:
+            for chore in self._recorder.chores:
                 chore.run_if_due()
             if self._events is not None and not self._is_shown:
                 self._is_shown = True
@@ -120,10 +120,10 @@ class TrialRun:
 
     def sign(self) -> Heartbeat:
         """Returns what the driver is told of the trial while it runs."""
-        return Heartbeat() if self._keeper is None else self._keeper.sign()
+        return Heartbeat() if self._recorder is None else self._recorder.sign()
 
-    def _record(self, ending: Ending, started: float, ear: TrialListener) -> TrialRecord:
-        stopped = ear.is_told and ending.state is TrialState.FINISHED
+    def _record(self, ending: Ending, started: float, listener: TrialListener) -> TrialRecord:
+        stopped = listener.is_told and ending.state is TrialState.FINISHED
         return TrialRecord(
             number=self._assignment.number,
             params=self._assignment.params,
@@ -131,7 +131,7 @@ class TrialRun:
             values=ending.values,
             result=ending.result,
             returned_as=ending.returned_as,
-            never_asked=ear.is_hopeless and not ear.has_asked,
+            never_asked=listener.is_hopeless and not listener.has_asked,
             folder=self._assignment.folder,
             attempt=self._assignment.attempt,
             slot=self._slot,
@@ -143,7 +143,7 @@ class TrialRun:
             traceback=ending.traceback,
         )
 
-    def _store(self, keeper: NodeRecorder, record: TrialRecord) -> TrialRecord:
+    def _store(self, recorder: NodeRecorder, record: TrialRecord) -> TrialRecord:
         """Stores all that the trial leaves, its record last; returns the record as it was stored."""
         assert record.started is not None
         outcome = replace(
@@ -153,7 +153,7 @@ class TrialRun:
             message=record.error,
             traceback=record.traceback,
         )
-        stored = keeper.close(outcome)
+        stored = recorder.close(outcome)
         if stored.state is NodeState.FAILED and record.state is not TrialState.FAILED:
             record = with_files_elsewhere(record, stored.message)
         try:
