@@ -38,7 +38,7 @@ class Piece:
         batch: The rows, as columns or pickled.
         start: Number of the first row in its partition.
         rows: How many there are.
-        place: Where they lie, if that is on a shelf.
+        place: Where they lie, if that is in a buffer.
     """
 
     batch: pa.RecordBatch

@@ -64,7 +64,7 @@ class Node:
         self._partitions += 1
 
     def ask(self, *rows: object) -> InferenceRequest:
-        inquiry = self.inbox.inquire("partition 0")
+        inquiry = self.inbox.new_request("partition 0")
         self.inbox.ask(inquiry, Piece(batch=pack(list(rows)), start=0, rows=len(rows)))
         self.inbox.complete(inquiry)
         return inquiry

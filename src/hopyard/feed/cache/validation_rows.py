@@ -70,24 +70,24 @@ class StoredRows:
         """Tells whether the rows of a feed are kept here."""
         return self._feed == feed
 
-    def open(self, share: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
+    def open(self, key: PartitionKey, attempt: int) -> bool:
+        """Takes note that an attempt begins; returns whether it may not be the first one to bring it."""
         with self._changed:
-            return self._ledger.open(share, attempt)
+            return self._ledger.open(key, attempt)
 
-    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
-        """Gives a share to an attempt alone; returns the rows of it that are here."""
+    def claim(self, key: PartitionKey, attempt: int) -> Ranges:
+        """Gives a partition to an attempt alone; returns the rows of it that are here."""
         with self._changed:
-            return Ranges(self._ledger.claim(share, attempt))
+            return Ranges(self._ledger.claim(key, attempt))
 
-    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
+    def put(self, piece: Piece, key: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition."""
         with self._changed:
-            if self._ledger.is_barred(share, attempt):
+            if self._ledger.is_barred(key, attempt):
                 return Taken.BARRED
             assert self._store is not None
             self._store.append(piece.batch, piece.rows)
-            self._ledger.take(share, piece.start, piece.rows)
+            self._ledger.take(key, piece.start, piece.rows)
             return Taken.KEPT
 
     def counts(self, feed: int, epoch: int) -> dict[int, int]:

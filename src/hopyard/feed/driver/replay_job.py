@@ -25,7 +25,7 @@ class ReplayJob:
         self._error = ""
 
     def start(self) -> None:
-        """Begins."""
+        """Tells the nodes to read what they have kept."""
         message: dict[str, Any] = {"epochs": [self._epochs.start, self._epochs.stop], "seed": self._seed}
         # a node that cannot be told reads nothing, and is not waited for
         self._busy = [node for node in self._nodes if ask_node(node, REPLAY, message) is not None]

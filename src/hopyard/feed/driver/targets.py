@@ -73,12 +73,12 @@ class _Deadline:
         self.extend()
 
     def extend(self) -> None:
-        """Begins anew."""
+        """Counts its seconds from now on."""
         self._moment = time.monotonic() + self._seconds
 
     @property
     def has_passed(self) -> bool:
-        """Whether it is over."""
+        """Whether the seconds are over."""
         return time.monotonic() > self._moment
 
 

@@ -169,7 +169,7 @@ class LockstepCount:
         """Takes note of how many batches and rows a node has received; a report that comes late changes nothing.
 
         Raises:
-            NotInStep: The node is none of those of this roll.
+            NotInStep: The node is none of those that are counted.
         """
         node = self._node(rank)
         if not node.final:
@@ -184,7 +184,7 @@ class LockstepCount:
         that left, is a matter of their framework.
 
         Raises:
-            NotInStep: The node is none of those of this roll.
+            NotInStep: The node is none of those that are counted.
         """
         self._node(rank).left = True
         last = max(used, self._granted)
@@ -252,10 +252,10 @@ class LockstepCount:
 
 
 class LockstepHub:
-    """A roll that many threads ask, each on behalf of a node, and wait for."""
+    """A `LockstepCount` that many threads ask, each on behalf of a node, and wait for."""
 
-    def __init__(self, roll: LockstepCount) -> None:
-        self._roll = roll
+    def __init__(self, count: LockstepCount) -> None:
+        self._count = count
         self._changed = threading.Condition()
 
     def agree(
@@ -277,10 +277,10 @@ class LockstepHub:
             NoWholeBatch: Some nodes got less than a batch, so that nobody can take one.
         """
         with self._changed:
-            self._roll.report(rank, have=have, final=final, rows=rows)
+            self._count.report(rank, have=have, final=final, rows=rows)
             self._changed.notify_all()
             self._changed.wait_for(functools.partial(self._is_decided, wanted), timeout)
-            return self._roll.verdict(wanted)
+            return self._count.verdict(wanted)
 
     def leave(self, rank: int, *, used: int) -> None:
         """Takes note that a node has stopped by itself after some batches.
@@ -289,8 +289,8 @@ class LockstepHub:
             NotInStep: The node is none of those that train in step.
         """
         with self._changed:
-            self._roll.leave(rank, used=used)
+            self._count.leave(rank, used=used)
             self._changed.notify_all()
 
     def _is_decided(self, wanted: int) -> bool:
-        return self._roll.verdict(wanted).answer is not Answer.WAIT
+        return self._count.verdict(wanted).answer is not Answer.WAIT

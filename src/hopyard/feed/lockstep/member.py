@@ -17,12 +17,12 @@ LOG = logging.getLogger(__name__)
 AGREE = "agree"
 LEAVE = "leave"
 POLL_SECONDS = 5.0
-COMPANY_SECONDS = 600.0
+GROUP_SECONDS = 600.0
 REFUSALS = (NothingToRepeat, NoWholeBatch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Company:
+class LockstepGroup:
     """The nodes that are fed together.
 
     Attributes:
@@ -54,37 +54,37 @@ class _Scope(NamedTuple):
 
 
 class Round:
-    """Knows the company once the driver has told, and keeps its counts if this node is the hub."""
+    """Knows the group once the driver has told, and keeps its counts if this node is the hub."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._company: Company | None = None
+        self._group: LockstepGroup | None = None
         self._agreements: dict[_Scope, LockstepHub] = {}
         self._left: dict[_Scope, set[int]] = {}
 
-    def meet(self, company: Company) -> None:
+    def meet(self, group: LockstepGroup) -> None:
         """Takes note of who is fed."""
         with self._changed:
-            self._company = company
+            self._group = group
             self._changed.notify_all()
 
     @property
     def is_known(self) -> bool:
         """Whether the driver has told who is fed."""
         with self._changed:
-            return self._company is not None
+            return self._group is not None
 
-    def company(self, seconds: float = COMPANY_SECONDS) -> Company:
+    def group(self, seconds: float = GROUP_SECONDS) -> LockstepGroup:
         """Returns who is fed, once that is known.
 
         Raises:
             NotFed: The driver has not told for so many seconds.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: self._company is not None, seconds):
+            if not self._changed.wait_for(lambda: self._group is not None, seconds):
                 raise NotFed("training in step", f"nobody was fed for {seconds:g} s")
-            assert self._company is not None
-            return self._company
+            assert self._group is not None
+            return self._group
 
     def agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
         """Answers a node that wants a batch: with a verdict, or with why there can be none."""
@@ -114,10 +114,10 @@ class Round:
             agreement.leave(rank, used=0)
 
     def _agreement(self, scope: _Scope) -> LockstepHub:
-        company = self.company()
+        group = self.group()
         with self._changed:
             if scope not in self._agreements:
-                agreement = LockstepHub(LockstepCount(company.ranks, scope.policy))
+                agreement = LockstepHub(LockstepCount(group.ranks, scope.policy))
                 for earlier, ranks in self._left.items():
                     for rank in ranks if scope.is_after(earlier) else ():
                         agreement.leave(rank, used=0)
@@ -168,7 +168,7 @@ class LockstepMember:
         """
         question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1, rows=rows)
         message = {**question.to_json(), "policy": self.policy.value, "epoch": self.epoch}
-        answer = ask_node(self._round.company().hub, AGREE, message, timeout=4 * POLL_SECONDS)
+        answer = ask_node(self._round.group().hub, AGREE, message, timeout=4 * POLL_SECONDS)
         if answer is None:
             LOG.info("the node that keeps the counts has ended: no more batches")
             return Verdict(answer=Answer.END, known=self._known, total=self.used)
@@ -189,4 +189,4 @@ class LockstepMember:
         """Tells the others that this node takes no more batches."""
         self._is_over = True
         message = {"rank": self._rank, "used": self.used, "policy": self.policy.value, "epoch": self.epoch}
-        ask_node(self._round.company().hub, LEAVE, message)
+        ask_node(self._round.group().hub, LEAVE, message)

@@ -46,7 +46,7 @@ class Inbox:
         self._changed = threading.Condition()
         self._ledger = ReceivedRows()
         self._pieces: deque[Piece | EpochEnd] = deque()
-        self._inquiries = InferenceRequests()
+        self._requests = InferenceRequests()
         self._bytes = 0
         self._received = 0
         self._waiting = 0
@@ -66,16 +66,16 @@ class Inbox:
             if not self._stopped:
                 self._mark(self._epochs.end(feed, epoch))
 
-    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
+    def put(self, piece: Piece, key: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition once there is room for it."""
         size = piece.batch.nbytes
         with self._changed:
-            self._wait_for_room(size, lambda: self._ledger.is_barred(share, attempt))
+            self._wait_for_room(size, lambda: self._ledger.is_barred(key, attempt))
             if self._stopped:
                 return Taken.STOPPED
-            if self._ledger.is_barred(share, attempt):
+            if self._ledger.is_barred(key, attempt):
                 return Taken.BARRED
-            self._ledger.take(share, piece.start, piece.rows)
+            self._ledger.take(key, piece.start, piece.rows)
             return self._add(piece, size)
 
     def replay(self, piece: Piece) -> Taken:
@@ -93,12 +93,12 @@ class Inbox:
     def draw(
         self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
     ) -> Piece | EpochEnd | InferenceRequest | None:
-        """Returns the next piece or end of an epoch, or an inquiry with some rows; None once there is nothing and none will come.
+        """Returns the next piece or end of an epoch, or a request with some rows; None once there is nothing and none will come.
 
         This waits as long as the node has a lease: who feeds it may take his time.
 
         Args:
-            rows: How many rows an inquiry should have; fewer if no more come, or there is no room for more.
+            rows: How many rows a request should have; fewer if no more come, or there is no room for more.
             is_alone: Tells whether nobody but the caller could give results.
 
         Raises:
@@ -108,10 +108,10 @@ class Inbox:
         with self._changed:
             self._was_asked = True
             while not self._pieces:
-                inquiry = self._inquiries.ready(rows, is_full=bool(self._blocked))
-                if inquiry is not None:
-                    return inquiry
-                if self._stopped or (self._ended and not self._inquiries):
+                request = self._requests.ready(rows, is_full=bool(self._blocked))
+                if request is not None:
+                    return request
+                if self._stopped or (self._ended and not self._requests):
                     return None
                 self._wait_for_more(is_alone)
             piece = self._pieces.popleft()
@@ -121,64 +121,64 @@ class Inbox:
                 self._epochs.draw(piece)
             return piece
 
-    def inquire(self, name: str, stage: int | None = None) -> InferenceRequest:
-        """Returns a new inquiry of a Spark stage, to be filled with `ask`."""
+    def new_request(self, name: str, stage: int | None = None) -> InferenceRequest:
+        """Returns a new request of a Spark stage, to be filled with `ask`."""
         with self._changed:
-            inquiry = InferenceRequest(name, self._changed, stage)
-            self._inquiries.add(inquiry)
+            request = InferenceRequest(name, self._changed, stage)
+            self._requests.add(request)
             if self._stopped:
                 self._turn_away()
-            return inquiry
+            return request
 
-    def ask(self, inquiry: InferenceRequest, piece: Piece) -> Taken:
-        """Adds rows to an inquiry once there is room for them."""
+    def ask(self, request: InferenceRequest, piece: Piece) -> Taken:
+        """Adds rows to a request once there is room for them."""
         size = piece.batch.nbytes
         with self._changed:
-            self._wait_for_room(size, lambda: inquiry.is_dead)
-            while inquiry.is_sated and not inquiry.is_dead:
+            self._wait_for_room(size, lambda: request.is_dead)
+            while request.is_sated and not request.is_dead:
                 self._changed.wait()
-            if inquiry.is_dead:
+            if request.is_dead:
                 return Taken.STOPPED
-            inquiry.add(piece)
+            request.add(piece)
             self._bytes += size
             self._received += piece.rows
             self._waiting += piece.rows
             self._changed.notify_all()
             return Taken.KEPT
 
-    def complete(self, inquiry: InferenceRequest) -> None:
-        """Takes note that all rows of an inquiry have come."""
+    def complete(self, request: InferenceRequest) -> None:
+        """Takes note that all rows of a request have come."""
         with self._changed:
-            inquiry.is_complete = True
+            request.is_complete = True
             self._changed.notify_all()
 
-    def take(self, inquiry: InferenceRequest, rows: int) -> Rows:
-        """Returns the next rows of an inquiry, at most so many."""
+    def take(self, request: InferenceRequest, rows: int) -> Rows:
+        """Returns the next rows of a request, at most so many."""
         with self._changed:
-            taken, size = inquiry.take(rows)
+            taken, size = request.take(rows)
             self._release(size, len(taken))
             return taken
 
-    def answer(self, inquiry: InferenceRequest, results: pa.RecordBatch, rows: int) -> None:
-        """Takes the results for the next rows of an inquiry."""
+    def answer(self, request: InferenceRequest, results: pa.RecordBatch, rows: int) -> None:
+        """Takes the results for the next rows of a request."""
         with self._changed:
-            inquiry.answer(results, rows)
+            request.answer(results, rows)
             self._changed.notify_all()
 
-    def close(self, inquiry: InferenceRequest) -> None:
-        """Forgets an inquiry, answered or not."""
+    def close(self, request: InferenceRequest) -> None:
+        """Forgets a request, answered or not."""
         with self._changed:
-            self._drop(inquiry)
+            self._drop(request)
 
-    def open(self, share: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
+    def open(self, key: PartitionKey, attempt: int) -> bool:
+        """Takes note that an attempt begins; returns whether it may not be the first one to bring a partition."""
         with self._changed:
-            return self._ledger.open(share, attempt)
+            return self._ledger.open(key, attempt)
 
-    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
-        """Gives a share to an attempt alone; returns the rows of it that are here."""
+    def claim(self, key: PartitionKey, attempt: int) -> Ranges:
+        """Gives a partition to an attempt alone; returns the rows of it that are here."""
         with self._changed:
-            taken = Ranges(self._ledger.claim(share, attempt))
+            taken = Ranges(self._ledger.claim(key, attempt))
             self._changed.notify_all()  # those that wait with pieces of an older attempt
             return taken
 
@@ -249,7 +249,7 @@ class Inbox:
     def handed_out(self) -> int:
         """How many rows that want results have been taken, and have none yet."""
         with self._changed:
-            return self._inquiries.handed_out
+            return self._requests.handed_out
 
     @property
     def epoch(self) -> tuple[int, bool]:
@@ -274,7 +274,7 @@ class Inbox:
     def is_done(self) -> bool:
         """Whether nothing is left to draw, and nothing will come."""
         with self._changed:
-            return self._stopped or (self._ended and not self._pieces and not self._inquiries)
+            return self._stopped or (self._ended and not self._pieces and not self._requests)
 
     @property
     def level(self) -> Level:
@@ -286,7 +286,7 @@ class Inbox:
                 waiting=self._waiting,
                 blocked=self._blocked,
                 is_stopped=self._stopped,
-                asking=self._inquiries.asking,
+                asking=self._requests.asking,
                 read=self._epochs.read,
             )
 
@@ -295,7 +295,7 @@ class Inbox:
         return bool(self._epochs.rows) and not self._stopped and not self._ended
 
     def _is_told(self) -> bool:
-        return self._epochs.first_epoch is not None or bool(self._inquiries) or self._ended or self._stopped
+        return self._epochs.first_epoch is not None or bool(self._requests) or self._ended or self._stopped
 
     def _unread_rows(self) -> int:
         return sum(piece.rows for piece in self._pieces if isinstance(piece, Piece))
@@ -306,20 +306,20 @@ class Inbox:
         self._changed.notify_all()
 
     def _wait_for_more(self, is_alone: Callable[[], bool]) -> None:
-        missing = self._inquiries.missing
+        missing = self._requests.missing
         if missing and is_alone():
             raise ResultsMissing("asked for more rows", missing)
         self._changed.wait(POLL_SECONDS if missing else None)  # a thread that was to give them may have ended
 
     def _turn_away(self, reason: str = ENDED) -> None:
-        self._inquiries.turn_away()
-        for inquiry in self._inquiries:
-            self._drop(inquiry, reason)
+        self._requests.turn_away()
+        for request in self._requests:
+            self._drop(request, reason)
 
-    def _drop(self, inquiry: InferenceRequest, reason: str = ENDED) -> None:
-        self._inquiries.remove(inquiry)
-        rows = inquiry.rows
-        self._release(inquiry.give_up(reason), rows)
+    def _drop(self, request: InferenceRequest, reason: str = ENDED) -> None:
+        self._requests.remove(request)
+        rows = request.rows
+        self._release(request.give_up(reason), rows)
 
     def _release(self, size: int, rows: int) -> None:
         self._bytes -= size
@@ -330,7 +330,7 @@ class Inbox:
         if self._has_room(size) or is_pointless():
             return
         self._blocked += 1
-        self._changed.notify_all()  # an inquiry that waits for more rows would wait in vain
+        self._changed.notify_all()  # a request that waits for more rows would wait in vain
         try:
             while not self._has_room(size) and not is_pointless():
                 self._changed.wait()

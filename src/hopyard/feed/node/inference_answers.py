@@ -21,13 +21,13 @@ LOG = logging.getLogger(__name__)
 
 
 class InferenceAnswers:
-    """Results in the order of the rows that are poured, while they are still being poured.
+    """Results in the order of the rows that are sent, while they are still being sent.
 
     Args:
         inbox: Where the rows wait for the function.
-        inquiry: The partition, which is new there.
+        request: The partition, which is new there.
         batches: The rows, or what stands for them.
-        taker: Knows which rows.
+        receiver: Knows which rows.
         seconds: How long the function may take for the next results.
         signer: Opens rows that are pickled, and signs results that are.
 
@@ -40,19 +40,19 @@ class InferenceAnswers:
     def __init__(
         self,
         inbox: Inbox,
-        inquiry: InferenceRequest,
+        request: InferenceRequest,
         batches: BatchReader,
-        taker: BufferReceiver,
+        receiver: BufferReceiver,
         seconds: float,
         signer: RowSigner,
     ) -> None:
         self._inbox = inbox
-        self._inquiry = inquiry
-        self._taker = taker
+        self._request = request
+        self._receiver = receiver
         self._seconds = seconds
         self._signer = signer
         self._error: Exception | None = None
-        name = f"hopyard-infer-{inquiry.name}"
+        name = f"hopyard-infer-{request.name}"
         self._asking = threading.Thread(target=self._ask, args=(batches,), name=name, daemon=True)
         self._asking.start()
         self._first = self._next()
@@ -69,7 +69,7 @@ class InferenceAnswers:
 
     def _next(self) -> pa.RecordBatch | None:
         try:
-            answer = self._inquiry.next_answer(self._seconds)
+            answer = self._request.next_answer(self._seconds)
             return None if answer is None else self._signer.signed(answer)
         except BaseException:
             self._end()
@@ -78,24 +78,24 @@ class InferenceAnswers:
             raise
 
     def _end(self) -> None:
-        """Gives the inquiry up, and returns when nothing is read any more: what is read from ends with the call.
+        """Gives the request up, and returns when nothing is read any more: what is read from ends with the call.
 
-        Whoever pours sends another piece, ends or is cancelled; and the node does not wait for this when it ends.
+        Whoever sends the rows sends another piece, ends or is cancelled; and the node does not wait for this when it ends.
         """
-        self._inbox.close(self._inquiry)
+        self._inbox.close(self._request)
         self._asking.join()
 
     def _ask(self, batches: BatchReader) -> None:
         try:
             for item in batches.tagged():
-                for piece in self._taker.pieces(item):
+                for piece in self._receiver.pieces(item):
                     rows = replace(piece, batch=self._signer.opened(piece.batch))
-                    if self._inbox.ask(self._inquiry, rows) is not Taken.KEPT:
+                    if self._inbox.ask(self._request, rows) is not Taken.KEPT:
                         return
-            self._inbox.complete(self._inquiry)
+            self._inbox.complete(self._request)
         except PeerGone as error:  # a task that was killed, or wants no more results
-            LOG.info("%s broke off: %s", self._inquiry.name, error)
-            self._inbox.close(self._inquiry)
+            LOG.info("%s broke off: %s", self._request.name, error)
+            self._inbox.close(self._request)
         except Exception as error:  # noqa: BLE001  the edge of a thread: whoever asks gets to know it
             self._error = error
-            self._inbox.close(self._inquiry)
+            self._inbox.close(self._request)

@@ -9,7 +9,7 @@ from hopyard.feed.node.inference_request import InferenceRequest
 
 
 class InferenceRequests:
-    """The inquiries at an inbox, which calls this with its lock held."""
+    """The requests at an inbox, which calls this with its lock held."""
 
     def __init__(self) -> None:
         self._open: deque[InferenceRequest] = deque()
@@ -21,14 +21,14 @@ class InferenceRequests:
     def __iter__(self) -> Iterator[InferenceRequest]:
         return iter(tuple(self._open))
 
-    def add(self, inquiry: InferenceRequest) -> None:
+    def add(self, request: InferenceRequest) -> None:
         """Takes a new one."""
-        self._open.append(inquiry)
+        self._open.append(request)
 
-    def remove(self, inquiry: InferenceRequest) -> None:
+    def remove(self, request: InferenceRequest) -> None:
         """Forgets one, if it is known."""
-        if inquiry in self._open:
-            self._open.remove(inquiry)
+        if request in self._open:
+            self._open.remove(request)
 
     def turn_away(self) -> None:
         """Takes note that those that are open will not be answered."""
@@ -42,21 +42,21 @@ class InferenceRequests:
             is_full: Whether there is no room for more rows.
         """
         for _ in range(len(self._open)):
-            inquiry = self._open[0]
+            request = self._open[0]
             self._open.rotate(-1)
-            if inquiry.rows >= rows or (inquiry.rows and (inquiry.is_complete or is_full)):
-                return inquiry
+            if request.rows >= rows or (request.rows and (request.is_complete or is_full)):
+                return request
         return None
 
     @property
     def handed_out(self) -> int:
         """How many rows have been taken, and have no results yet."""
-        return sum(inquiry.handed_out for inquiry in self._open)
+        return sum(request.handed_out for request in self._open)
 
     @property
     def missing(self) -> int:
         """The same; 0 as long as a partition has rows to hand out, or more to come."""
-        return self.handed_out if all(inquiry.is_read for inquiry in self._open) else 0
+        return self.handed_out if all(request.is_read for request in self._open) else 0
 
     @property
     def asking(self) -> tuple[int, ...]:
@@ -64,4 +64,4 @@ class InferenceRequests:
         return tuple(sorted(self._stages() | self._turned_away))
 
     def _stages(self) -> set[int]:
-        return {inquiry.stage for inquiry in self._open if inquiry.stage is not None}
+        return {request.stage for request in self._open if request.stage is not None}

@@ -19,7 +19,7 @@ class PartitionKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Page:
-    """What is known of one share."""
+    """What is known of one partition."""
 
     attempt: int = -1
     taken: Ranges = field(default_factory=Ranges)
@@ -32,35 +32,35 @@ class ReceivedRows:
         self._pages: dict[PartitionKey, _Page] = {}
         self._opened: dict[PartitionKey, int] = {}
 
-    def open(self, share: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins, at the share's home; returns whether it may not be the first one."""
-        return self._opened.setdefault(share, attempt) != attempt
+    def open(self, key: PartitionKey, attempt: int) -> bool:
+        """Takes note that an attempt begins, at the node that keeps its attempts; returns whether it may not be the first one."""
+        return self._opened.setdefault(key, attempt) != attempt
 
-    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
-        """Gives a share to an attempt, whose rows alone are taken from now on; returns what is there of it."""
-        page = self._pages.setdefault(share, _Page())
+    def claim(self, key: PartitionKey, attempt: int) -> Ranges:
+        """Gives a partition to an attempt, whose rows alone are taken from now on; returns what is there of it."""
+        page = self._pages.setdefault(key, _Page())
         page.attempt = max(page.attempt, attempt)
         return page.taken
 
-    def is_barred(self, share: PartitionKey, attempt: int) -> bool:
-        """Tells whether another attempt has claimed a share since."""
-        page = self._pages.get(share)
+    def is_barred(self, key: PartitionKey, attempt: int) -> bool:
+        """Tells whether another attempt has claimed a partition since."""
+        page = self._pages.get(key)
         return page is not None and attempt < page.attempt
 
-    def take(self, share: PartitionKey, start: int, rows: int) -> None:
+    def take(self, key: PartitionKey, start: int, rows: int) -> None:
         """Takes note of rows that have come."""
-        self._pages.setdefault(share, _Page()).taken.add(start, start + rows)
+        self._pages.setdefault(key, _Page()).taken.add(start, start + rows)
 
     def counts(self, feed: int, epoch: int) -> Mapping[int, int]:
         """Returns how many rows came, by partition."""
         return {
-            share.partition: page.taken.rows
-            for share, page in self._pages.items()
-            if (share.feed, share.epoch) == (feed, epoch) and page.taken.rows
+            key.partition: page.taken.rows
+            for key, page in self._pages.items()
+            if (key.feed, key.epoch) == (feed, epoch) and page.taken.rows
         }
 
     def forget(self, feed: int, epoch: int) -> None:
         """Drops what is known of an epoch, which is over."""
         for known in (self._pages, self._opened):
-            for share in [share for share in known if (share.feed, share.epoch) == (feed, epoch)]:
-                del known[share]
+            for key in [key for key in known if (key.feed, key.epoch) == (feed, epoch)]:
+                del known[key]

@@ -161,7 +161,7 @@ class RowFeed:
         question = self._asked.popleft()
         if count != question.rows:
             raise WrongResults(str(question), question.rows, count)
-        self._inbox.answer(question.inquiry, batch, count)
+        self._inbox.answer(question.request, batch, count)
 
     def should_stop(self) -> bool:
         """Whether all rows have been read and no more will come."""
@@ -305,7 +305,7 @@ class RowFeed:
             return None
         taken = self._inbox.take(found, rows)
         self._batches += 1
-        self._asked.append(Question(inquiry=found, rows=len(taken), number=self._batches))
+        self._asked.append(Question(request=found, rows=len(taken), number=self._batches))
         self._is_asked = True
         return Rest(taken)
 
@@ -343,12 +343,12 @@ class Course:
 class Question:
     """A batch that waits for results."""
 
-    inquiry: InferenceRequest
+    request: InferenceRequest
     rows: int
     number: int
 
     def __str__(self) -> str:
-        return f"batch {self.number} ({self.inquiry.name})"
+        return f"batch {self.number} ({self.request.name})"
 
 
 def _check_rows(asked_by: str, rows: int) -> None:

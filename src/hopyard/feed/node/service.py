@@ -12,7 +12,7 @@ import pyarrow as pa
 from hopyard.errors import PeerGone, RowsRefused, UnknownMethod
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import AGREE, LEAVE, Company, Round
+from hopyard.feed.lockstep.member import AGREE, LEAVE, LockstepGroup, Round
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_answers import InferenceAnswers
 from hopyard.feed.node.level import Taken, Verdict
@@ -20,7 +20,7 @@ from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, is_pickled
 from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode
-from hopyard.feed.shared_memory.transfer import NO_SHELF, REACH, BufferReceiver, can_reach
+from hopyard.feed.shared_memory.transfer import NO_BUFFER, REACH, BufferReceiver, can_reach
 from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import Batches, BatchReader, Endpoint, Json, Service, Tagged
 
@@ -42,14 +42,14 @@ INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.nulls(0)})  # `pa.array` would import pandas, a quarter of a second
 
 
-def train_stream(share: PartitionKey, attempt: int, shelf: str = NO_SHELF) -> str:
-    """Returns the name of the stream into which an attempt pours a share."""
-    return "/".join((TRAIN, *map(str, share), str(attempt), shelf))
+def train_stream(key: PartitionKey, attempt: int, buffer: str = NO_BUFFER) -> str:
+    """Returns the name of the stream into which an attempt sends a partition."""
+    return "/".join((TRAIN, *map(str, key), str(attempt), buffer))
 
 
-def infer_stream(partition: int, stage: int, seconds: float, shelf: str = NO_SHELF) -> str:
-    """Returns the name of the stream into which the rows of a partition are poured, and out of which results come."""
-    return f"{INFER}/{partition}/{stage}/{seconds}/{shelf}"
+def infer_stream(partition: int, stage: int, seconds: float, buffer: str = NO_BUFFER) -> str:
+    """Returns the name of the stream into which the rows of a partition are sent, and out of which results come."""
+    return f"{INFER}/{partition}/{stage}/{seconds}/{buffer}"
 
 
 class Confirmations:
@@ -67,13 +67,13 @@ class Confirmations:
 class Receiver(Protocol):
     """Takes the pieces of a feed, with an account of what came: an `Inbox`, or `StoredRows`."""
 
-    def open(self, share: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one of its share."""
+    def open(self, key: PartitionKey, attempt: int) -> bool:
+        """Takes note that an attempt begins; returns whether it may not be the first one to bring it."""
 
-    def claim(self, share: PartitionKey, attempt: int) -> Ranges:
-        """Gives a share to an attempt alone; returns the rows of it that are here."""
+    def claim(self, key: PartitionKey, attempt: int) -> Ranges:
+        """Gives a partition to an attempt alone; returns the rows of it that are here."""
 
-    def put(self, piece: Piece, share: PartitionKey, attempt: int) -> Taken:
+    def put(self, piece: Piece, key: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition."""
 
     def counts(self, feed: int, epoch: int) -> dict[int, int]:
@@ -128,39 +128,39 @@ class FeedService(Service):
         return self._methods[method](message)
 
     def exchange(self, stream: str, batches: BatchReader) -> Batches:
-        """Takes in what a feeder pours, as long as there is room and the node wants it; confirms each piece."""
-        kind, *numbers, shelf = stream.split("/")
+        """Takes in what a feeder sends, as long as there is room and the node wants it; confirms each piece."""
+        kind, *numbers, buffer = stream.split("/")
         if kind == TRAIN:
             feed, epoch, partition, attempt = map(int, numbers)
-            return Confirmations(self._take(batches, shelf, PartitionKey(feed, epoch, partition), attempt))
+            return Confirmations(self._take(batches, buffer, PartitionKey(feed, epoch, partition), attempt))
         if kind == INFER:
             partition, stage, seconds = int(numbers[0]), int(numbers[1]), float(numbers[2])
-            taker = BufferReceiver(shelf)
-            inquiry = self._inbox.inquire(f"partition {partition}", stage)
-            return InferenceAnswers(self._inbox, inquiry, batches, taker, seconds, self._signer)
+            receiver = BufferReceiver(buffer)
+            request = self._inbox.new_request(f"partition {partition}", stage)
+            return InferenceAnswers(self._inbox, request, batches, receiver, seconds, self._signer)
         raise UnknownMethod(stream)
 
-    def _take(self, batches: BatchReader, shelf: str, share: PartitionKey, attempt: int) -> Iterator[Tagged]:
+    def _take(self, batches: BatchReader, buffer: str, key: PartitionKey, attempt: int) -> Iterator[Tagged]:
         try:
-            taker = BufferReceiver(shelf)
+            receiver = BufferReceiver(buffer)
             for item in batches.tagged():
-                verdict = self._keep(taker.pieces(item), share, attempt)
+                verdict = self._keep(receiver.pieces(item), key, attempt)
                 yield Tagged(NOTHING, verdict.to_bytes())
                 if verdict.taken is not Taken.KEPT:
                     return
         except (
             PeerGone
         ) as error:  # a task that was killed; Spark starts another one, or the job was cancelled
-            LOG.info("partition %d broke off: %s", share.partition, error)
+            LOG.info("partition %d broke off: %s", key.partition, error)
 
-    def _keep(self, pieces: Iterable[Piece], share: PartitionKey, attempt: int) -> Verdict:
+    def _keep(self, pieces: Iterable[Piece], key: PartitionKey, attempt: int) -> Verdict:
         kept = 0
         for piece in pieces:
-            rows = self._admitted(piece, share.feed)
-            taken = self._receiver(share.feed).put(rows, share, attempt)
+            rows = self._admitted(piece, key.feed)
+            taken = self._receiver(key.feed).put(rows, key, attempt)
             if taken is not Taken.KEPT:
                 return Verdict(taken, kept)
-            self._keeping.append(share.feed, rows)
+            self._keeping.append(key.feed, rows)
             kept += 1
         return Verdict(Taken.KEPT, kept)
 
@@ -174,7 +174,7 @@ class FeedService(Service):
 
     def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
         hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
-        self._round.meet(Company(hub=hub, ranks=tuple(message["ranks"])))
+        self._round.meet(LockstepGroup(hub=hub, ranks=tuple(message["ranks"])))
         self._expect(message)
         if message["share"]:
             self._keeping.begin(message["feed"], message["share"])
@@ -222,14 +222,14 @@ class FeedService(Service):
         return {}
 
     def _reach(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        return {"is_reached": can_reach(message["shelf"])}
+        return {"is_reached": can_reach(message["buffer"])}
 
     def _open(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        earlier = self._receiver(message["feed"]).open(_share(message), message["attempt"])
+        earlier = self._receiver(message["feed"]).open(_key(message), message["attempt"])
         return {"earlier": earlier, "stopped": self._inbox.level.is_stopped}
 
     def _claim(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        ranges = self._receiver(message["feed"]).claim(_share(message), message["attempt"])
+        ranges = self._receiver(message["feed"]).claim(_key(message), message["attempt"])
         return {"ranges": [[*pair] for pair in ranges]}
 
     def _counts(self, message: Mapping[str, Any]) -> dict[str, Json]:
@@ -249,5 +249,5 @@ class FeedService(Service):
         return {}
 
 
-def _share(message: Mapping[str, Any]) -> PartitionKey:
+def _key(message: Mapping[str, Any]) -> PartitionKey:
     return PartitionKey(message["feed"], message["epoch"], message["partition"])

@@ -1,7 +1,7 @@
 """Memory that a feeder shares with the nodes on its host: rows get from one to the other without a socket.
 
-A shelf is a file that exists in memory only, and vanishes with the last process that has it open. Which batch lies
-where (`Place`) is told over the wire. The shelf itself says which parts of it are in use, so that a reader frees them
+A buffer is a file that exists in memory only, and vanishes with the last process that has it open. Which batch lies
+where (`Place`) is told over the wire. The buffer itself says which parts of it are in use, so that a reader frees them
 without a message, whenever nothing refers to the batch any more.
 """
 
@@ -28,12 +28,12 @@ Marks: TypeAlias = "bytearray | memoryview"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferName:
-    """How another process of the same user finds a shelf.
+    """How another process of the same user finds a buffer.
 
     Attributes:
         pid: The process that made it.
         descriptor: Its file there.
-        key: Digits that the shelf begins with: by now, the file may be another one.
+        key: Digits that the buffer begins with: by now, the file may be another one.
     """
 
     pid: int
@@ -52,7 +52,7 @@ class BufferName:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where on a shelf a batch lies."""
+    """Where in a buffer a batch lies."""
 
     unit: int
     units: int
@@ -71,14 +71,14 @@ class Place:
 
 
 class Laid(NamedTuple):
-    """A batch that lies on a shelf."""
+    """A batch that lies in a buffer."""
 
     batch: pa.RecordBatch
     place: Place
 
 
 class SharedBuffer:
-    """A shelf to lay batches on, by one thread, until it is closed.
+    """Memory for batches that other processes can read; one thread fills it, until it is closed.
 
     A place is in use as long as the feeder has the batch that lies there, or a node to which it was handed over.
 
@@ -89,7 +89,7 @@ class SharedBuffer:
     def __init__(self, size: int = SHELF_BYTES) -> None:
         units = size // UNIT_BYTES
         key = secrets.token_hex(16)
-        self._file = os.memfd_create("hopyard-shelf")
+        self._file = os.memfd_create("hopyard-buffer")
         os.pwrite(self._file, HEAD.pack(key.encode(), units), 0)
         os.ftruncate(self._file, _first_unit(units) + units * UNIT_BYTES)
         self._boards = _Boards(self._file)
@@ -97,11 +97,11 @@ class SharedBuffer:
         self.name = BufferName(pid=os.getpid(), descriptor=self._file, key=key)
 
     def close(self) -> None:
-        """Takes the shelf away; who has opened it keeps what lies on it."""
+        """Takes the buffer away; who has opened it keeps what lies in it."""
         os.close(self._file)
 
     def put(self, batch: pa.RecordBatch) -> Laid | None:
-        """Returns a copy of a batch that lies on the shelf; None if there is no room for it."""
+        """Returns a copy of a batch that lies in the buffer; None if there is no room for it."""
         size = pa.ipc.get_record_batch_size(batch) + batch.schema.serialize().size + SPARE_BYTES
         units = -(-size // UNIT_BYTES)
         unit = self._free().find(FREE * units)
@@ -125,7 +125,7 @@ class SharedBuffer:
 
 
 class OpenBuffer:
-    """A shelf of another process, to read from.
+    """A buffer of another process, to read from.
 
     Args:
         name: Which one.
@@ -140,9 +140,9 @@ class OpenBuffer:
             try:
                 self._boards = _Boards(file.fileno())
             except (ValueError, struct.error) as error:
-                raise FileNotFoundError(f"{path} is no shelf") from error
+                raise FileNotFoundError(f"{path} is no buffer") from error
         if self._boards.key != name.key:
-            raise FileNotFoundError(f"{path} is another shelf")
+            raise FileNotFoundError(f"{path} is another buffer")
 
     def batch(self, place: Place) -> pa.RecordBatch:
         """Returns a batch that was handed over, as it lies there; one can do so once."""
@@ -150,7 +150,7 @@ class OpenBuffer:
 
 
 class _Boards:
-    """The memory of a shelf: its key, the marks of the nodes that say which units are in use, and the units."""
+    """The memory of a buffer: its key, the marks of the nodes that say which units are in use, and the units."""
 
     def __init__(self, file: int) -> None:
         self._memory = mmap.mmap(file, 0)

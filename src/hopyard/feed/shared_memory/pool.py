@@ -1,4 +1,4 @@
-"""The shelf of a process that feeds: one task after the other lays its rows there."""
+"""The buffer of a process that feeds: one task after the other lays its rows there."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ KEPT_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Lent:
-    """A shelf in the hands of a task.
+    """A buffer in the hands of a task.
 
     Attributes:
-        shelf: The shelf; None: there is nobody to share one with.
+        buffer: The buffer; None: there is nobody to share one with.
         is_settled: Whether nodes have taken all that they were told of: nothing on it is in use for ever.
     """
 
-    shelf: SharedBuffer | None
+    buffer: SharedBuffer | None
     is_settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A shelf that waits for the next task."""
+    """A buffer that waits for the next task."""
 
     readers: Hashable
-    shelf: SharedBuffer
+    buffer: SharedBuffer
     timer: threading.Timer
 
 
 class BufferPool:
-    """Lends a shelf to each task, and the same one to the next: new memory costs more than what is laid on it.
+    """Lends a buffer to each task, and the same one to the next: new memory costs more than what is laid in it.
 
     Args:
-        kept_seconds: How long a shelf is kept that no task asks for.
+        kept_seconds: How long a buffer is kept that no task asks for.
     """
 
     def __init__(self, kept_seconds: float = KEPT_SECONDS) -> None:
@@ -49,7 +49,7 @@ class BufferPool:
 
     @contextmanager
     def lend(self, readers: Hashable, *, is_near: bool) -> Iterator[Lent]:
-        """Lends a shelf for as long as its context is open.
+        """Lends a buffer for as long as its context is open.
 
         Args:
             readers: Who reads from it. For others it is not used again: these may have gone with something in use.
@@ -58,41 +58,41 @@ class BufferPool:
         if not is_near or sys.platform != "linux":
             yield Lent(None)
             return
-        shelf = self._take(readers) or SharedBuffer()
-        lent = Lent(shelf)
+        buffer = self._take(readers) or SharedBuffer()
+        lent = Lent(buffer)
         try:
             yield lent
         finally:
-            if not (lent.is_settled and self._keep(readers, shelf)):
-                shelf.close()
+            if not (lent.is_settled and self._keep(readers, buffer)):
+                buffer.close()
 
     def _take(self, readers: Hashable) -> SharedBuffer | None:
-        """Returns the shelf that is kept for some readers, if there is one."""
+        """Returns the buffer that is kept for some readers, if there is one."""
         with self._lock:
             kept, self._kept = self._kept, None
         if kept is None:
             return None
         kept.timer.cancel()
         if kept.readers == readers:
-            return kept.shelf
-        kept.shelf.close()
+            return kept.buffer
+        kept.buffer.close()
         return None
 
-    def _keep(self, readers: Hashable, shelf: SharedBuffer) -> bool:
-        """Keeps a shelf, unless there is one already."""
-        timer = threading.Timer(self._kept_seconds, self._drop, (shelf,))
+    def _keep(self, readers: Hashable, buffer: SharedBuffer) -> bool:
+        """Keeps a buffer, unless there is one already."""
+        timer = threading.Timer(self._kept_seconds, self._drop, (buffer,))
         timer.daemon = True
         with self._lock:
             if self._kept is not None:
                 return False
-            self._kept = _Kept(readers, shelf, timer)
+            self._kept = _Kept(readers, buffer, timer)
             timer.start()
         return True
 
-    def _drop(self, shelf: SharedBuffer) -> None:
-        """Gives the memory back, if the shelf still waits."""
+    def _drop(self, buffer: SharedBuffer) -> None:
+        """Gives the memory back, if the buffer still waits."""
         with self._lock:
-            if self._kept is None or self._kept.shelf is not shelf:
+            if self._kept is None or self._kept.buffer is not buffer:
                 return
             self._kept = None
-        shelf.close()
+        buffer.close()

@@ -16,7 +16,7 @@ from hopyard.feed.signed_rows import signed_pieces
 from hopyard.feed.task.inference import InferencePlan, ask
 from hopyard.feed.task.kept_columns import KeptColumns
 from hopyard.feed.task.partition_sender import BY_RANK, FeedPlan, PartitionReport, feed_partition
-from hopyard.feed.task.worker_process import prepare_process, process_shelves
+from hopyard.feed.task.worker_process import prepare_process, process_buffers
 from hopyard.spark.raw_arrays import FrameForm
 
 REPORT_SCHEMA = "report string"
@@ -60,7 +60,7 @@ class InferFrame:
         kept = KeptColumns(self.kept)
         rows = self.form.restored(batches)
         pieces = cut_batches(kept.watched(rows) if self.kept else rows, piece_bytes=self.plan.piece_bytes)
-        for batch in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
+        for batch in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers()):
             results = to_schema(batch, self.schema)
             yield kept.beside(results) if self.kept else results
 
@@ -74,7 +74,7 @@ class InferRows:
     def __call__(self, rows: Iterable[object]) -> Iterator[object]:
         """Yields the results."""
         pieces = cut_rows(rows, piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), shelves=process_shelves()):
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers()):
             yield from decode(results)
 
 
@@ -110,7 +110,7 @@ class _Cut:
 def _feed(plan: FeedPlan, rows: Iterable[Any], *, are_objects: bool) -> str:
     partition, attempt = _task()
     cut = _Cut(plan, partition, rows, are_objects)
-    report = feed_partition(plan, partition, attempt, cut, shelves=process_shelves())
+    report = feed_partition(plan, partition, attempt, cut, buffers=process_buffers())
     return report.to_text()
 
 

@@ -14,7 +14,7 @@ from hopyard.feed.node.service import infer_stream
 from hopyard.feed.pieces import PIECE_BYTES, Piece
 from hopyard.feed.remote import CALL_SECONDS, FeedNode
 from hopyard.feed.shared_memory.pool import BufferPool
-from hopyard.feed.shared_memory.transfer import BufferSender, shelved
+from hopyard.feed.shared_memory.transfer import BufferSender, placed
 from hopyard.feed.signed_rows import RowSigner, signed_pieces
 from hopyard.feed.task.node_sender import STREAM_SECONDS
 from hopyard.wire import WireClient
@@ -48,7 +48,7 @@ def ask(
     pieces: Iterable[Piece],
     *,
     stage: int,
-    shelves: BufferPool,
+    buffers: BufferPool,
     host: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
@@ -58,7 +58,7 @@ def ask(
         partition: Number of the partition.
         pieces: Its rows.
         stage: Number of the stage.
-        shelves: Those of this process.
+        buffers: Those of this process.
         host: Name of this machine.
 
     Raises:
@@ -73,14 +73,14 @@ def ask(
     here = socket.gethostname() if host is None else host
     node = plan.node(partition, here)
     with (
-        shelves.lend(plan.nodes, is_near=node.host == here) as lent,
+        buffers.lend(plan.nodes, is_near=node.host == here) as lent,
         WireClient(node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client,
     ):
         try:
-            giver = BufferSender(client, lent.shelf)
-            each = ([shelved(piece, lent.shelf)] for piece in itertools.chain([first], remaining))
-            items = itertools.chain.from_iterable(map(giver.items, each))
-            stream = infer_stream(partition, stage, plan.seconds, giver.shelf)
+            sender = BufferSender(client, lent.buffer)
+            each = ([placed(piece, lent.buffer)] for piece in itertools.chain([first], remaining))
+            items = itertools.chain.from_iterable(map(sender.items, each))
+            stream = infer_stream(partition, stage, plan.seconds, sender.buffer)
             with client.exchange(stream, first.batch.schema, items) as answers:
                 yield from map(plan.signer.opened, answers)
             lent.is_settled = True

@@ -32,23 +32,23 @@ class NodeSender:
 
     Args:
         node: The node.
-        share: What is brought to it.
+        key: What is brought to it.
         attempt: Who brings it.
         changed: Tells those who wait that something has changed.
         is_near: Whether the node is on this host.
-        shelf: What may be shared with it then.
+        buffer: What may be shared with it then.
         window_bytes: How much may be on its way, if these are more than a few pieces.
     """
 
     def __init__(
         self,
         node: FeedNode,
-        share: PartitionKey,
+        key: PartitionKey,
         attempt: int,
         *,
         changed: threading.Condition,
         is_near: bool,
-        shelf: SharedBuffer | None,
+        buffer: SharedBuffer | None,
         window_bytes: int,
     ) -> None:
         self.node = node
@@ -57,10 +57,10 @@ class NodeSender:
         self.sent_bytes = 0
         self.ended: Taken | None = None
         self.error: BaseException | None = None
-        self._share = share
+        self._key = key
         self._attempt = attempt
         self._changed = changed
-        self._shelf = shelf if is_near else None
+        self._buffer = buffer if is_near else None
         self._window_bytes = window_bytes
         self._unconfirmed_bytes = 0
         self._unconfirmed: deque[Piece] = deque()
@@ -128,17 +128,17 @@ class NodeSender:
 
     def _is_there(self) -> bool:
         """Tells whether the node still answers."""
-        asked: dict[str, Json] = {"feed": self._share.feed, "epoch": self._share.epoch}
+        asked: dict[str, Json] = {"feed": self._key.feed, "epoch": self._key.epoch}
         return ask_node(self.node, COUNTS, asked) is not None
 
     def _converse(self) -> Taken:
         first = self._queue.get()
         assert first is not None
         with WireClient(self.node.endpoint, timeout=CALL_SECONDS, stream_timeout=STREAM_SECONDS) as client:
-            giver = BufferSender(client, self._shelf)
-            stream = train_stream(self._share, self._attempt, giver.shelf)
+            sender = BufferSender(client, self._buffer)
+            stream = train_stream(self._key, self._attempt, sender.buffer)
             # closed however it ends: the thread that pours would otherwise wait for the deadline of the stream
-            with client.exchange(stream, first.batch.schema, self._items(first, giver)) as answers:
+            with client.exchange(stream, first.batch.schema, self._items(first, sender)) as answers:
                 return self._confirmed(answers)
 
     def _confirmed(self, answers: BatchStream) -> Taken:
@@ -155,11 +155,11 @@ class NodeSender:
                 return verdict.taken
         return Taken.KEPT
 
-    def _items(self, first: Piece, giver: BufferSender) -> Iterator[Tagged]:
+    def _items(self, first: Piece, sender: BufferSender) -> Iterator[Tagged]:
         pieces = [first]
         while pieces:
-            yield from giver.items(pieces)
-            pieces = self._next_pieces(PARCEL_PIECES if giver.has_shelf else 1)
+            yield from sender.items(pieces)
+            pieces = self._next_pieces(PARCEL_PIECES if sender.has_buffer else 1)
 
     def _next_pieces(self, most: int) -> list[Piece]:
         """Returns the next pieces that come about together; none at the end."""

@@ -1,4 +1,4 @@
-"""Pours a partition into the nodes: what a Spark task does."""
+"""Sends a partition into the nodes: what a Spark task does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hopyard.feed.ranges import Ranges
 from hopyard.feed.remote import FeedNode, ask_node
 from hopyard.feed.shared_memory.buffer import SharedBuffer
 from hopyard.feed.shared_memory.pool import BufferPool
-from hopyard.feed.shared_memory.transfer import shelved
+from hopyard.feed.shared_memory.transfer import placed
 from hopyard.feed.signed_rows import RowSigner
 from hopyard.feed.task.node_sender import WINDOW_PIECES, NodeSender
 
@@ -111,24 +111,24 @@ class PartitionSender:
     """One partition on its way into the nodes: each piece goes to a node that has room and got the least."""
 
     def __init__(
-        self, plan: FeedPlan, share: PartitionKey, attempt: int, *, host: str, shelf: SharedBuffer | None
+        self, plan: FeedPlan, key: PartitionKey, attempt: int, *, host: str, buffer: SharedBuffer | None
     ) -> None:
         self._attempt = attempt
-        self._partition = share.partition
+        self._partition = key.partition
         self._changed = threading.Condition()
         self._links = [
             NodeSender(
                 node,
-                share,
+                key,
                 attempt,
                 changed=self._changed,
                 is_near=node.host == host,
-                shelf=shelf,
+                buffer=buffer,
                 window_bytes=WINDOW_PIECES * plan.piece_bytes,
             )
-            for node in plan.by_distance(share.partition, host)
+            for node in plan.by_distance(key.partition, host)
         ]
-        self._shelf = shelf
+        self._buffer = buffer
         self._even_bytes = plan.even_bytes
         self._goes_far = False
         self.waited = 0.0
@@ -154,7 +154,7 @@ class PartitionSender:
         return {link.node.rank: link.taken_rows for link in self._links if link.taken_rows}
 
     def _send(self, piece: Piece) -> bool:
-        piece = shelved(piece, self._shelf)
+        piece = placed(piece, self._buffer)
         with self._changed:
             link = self._choose()
             if link is not None:
@@ -215,7 +215,7 @@ def feed_partition(
     attempt: int,
     cut: Callable[[Ranges], Iterable[Piece]],
     *,
-    shelves: BufferPool,
+    buffers: BufferPool,
     host: str | None = None,
 ) -> PartitionReport:
     """Feeds one partition to the nodes of a plan.
@@ -225,22 +225,22 @@ def feed_partition(
         partition: Number of the partition.
         attempt: A number that is higher for every later attempt of the same task.
         cut: Returns the pieces of the partition without some ranges of rows.
-        shelves: Those of this process.
+        buffers: Those of this process.
         host: Name of this machine.
 
     Raises:
         Superseded: A later attempt has taken over.
     """
-    share = PartitionKey(plan.feed, plan.epoch, partition)
-    before = _taken_before(plan, share, attempt)
+    key = PartitionKey(plan.feed, plan.epoch, partition)
+    before = _taken_before(plan, key, attempt)
     done = Ranges(itertools.chain.from_iterable(before.values()))
     here = socket.gethostname() if host is None else host
     counted = _Counted(cut(done))
-    with shelves.lend(plan.nodes, is_near=any(node.host == here for node in plan.nodes)) as lent:
-        pour = PartitionSender(plan, share, attempt, host=here, shelf=lent.shelf)
-        is_whole = pour.run(counted)
-        lent.is_settled = is_whole and pour.is_settled
-    sent = pour.taken
+    with buffers.lend(plan.nodes, is_near=any(node.host == here for node in plan.nodes)) as lent:
+        sender = PartitionSender(plan, key, attempt, host=here, buffer=lent.buffer)
+        is_whole = sender.run(counted)
+        lent.is_settled = is_whole and sender.is_settled
+    sent = sender.taken
     return PartitionReport(
         partition=partition,
         rows=counted.rows + done.rows,
@@ -248,7 +248,7 @@ def feed_partition(
         found={rank: ranges.rows for rank, ranges in before.items()},
         dropped=counted.rows - sum(sent.values()),
         is_whole=is_whole,
-        waited_seconds=round(pour.waited, 3),
+        waited_seconds=round(sender.waited, 3),
     )
 
 
@@ -265,10 +265,10 @@ class _Counted:
             yield piece
 
 
-def _taken_before(plan: FeedPlan, share: PartitionKey, attempt: int) -> dict[int, Ranges]:
+def _taken_before(plan: FeedPlan, key: PartitionKey, attempt: int) -> dict[int, Ranges]:
     """Returns the rows that earlier attempts brought to the nodes, by rank, and bars those attempts."""
-    who: dict[str, Any] = {**share._asdict(), "attempt": attempt}
-    first = ask_node(plan.home(share.partition), OPEN, who)
+    who: dict[str, Any] = {**key._asdict(), "attempt": attempt}
+    first = ask_node(plan.home(key.partition), OPEN, who)
     if first is not None and not first["earlier"]:
         return {}
     answers = {node.rank: ask_node(node, CLAIM, who) for node in plan.nodes}

@@ -24,7 +24,7 @@ def prepare_process() -> None:
 
 
 @functools.cache
-def process_shelves() -> BufferPool:
+def process_buffers() -> BufferPool:
     """Returns what this process has for all its tasks, which know nothing of each other."""
     return BufferPool()
 

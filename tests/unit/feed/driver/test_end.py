@@ -49,11 +49,11 @@ def test_nodes_that_are_still_to_get_rows_are_not_told_of_the_end(servers: Serve
     inbox, address = servers.start()
     run = ScriptedRun(standing(node(0, address=address), node(1, Phase.FINISHED)), ends=False)
     fed_attempts: set[int] = set()
-    farewell = EndOfFeed(run, fed(run), has_fed=fed_attempts.__contains__)
-    farewell.say(0.1)
+    end = EndOfFeed(run, fed(run), has_fed=fed_attempts.__contains__)
+    end.say(0.1)
     assert not inbox.is_done
     fed_attempts.add(0)
-    farewell.say(None)
+    end.say(None)
     assert inbox.is_done
 
 

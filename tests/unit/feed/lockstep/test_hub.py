@@ -16,8 +16,8 @@ from hopyard.feed.lockstep.hub import Answer, Ask, LockstepCount, LockstepHub, U
 pytestmark = pytest.mark.unit
 
 
-def roll(policy: Uneven, **nodes: tuple[int, bool]) -> LockstepCount:
-    """A roll in which node ``n0``, ``n1``... has reported how many batches it has, and whether that is final."""
+def count(policy: Uneven, **nodes: tuple[int, bool]) -> LockstepCount:
+    """A count in which node ``n0``, ``n1``... has reported how many batches it has, and whether that is final."""
     made = LockstepCount(range(len(nodes)), policy)
     for rank, (have, final) in enumerate(nodes.values()):
         made.report(rank, have=have, final=final)
@@ -34,7 +34,7 @@ ALL = pytest.mark.parametrize("policy", list(Uneven))
 
 @ALL
 def test_all_go_up_to_the_batch_that_everybody_has(policy: Uneven) -> None:
-    counts = roll(policy, n0=(5, MORE), n1=(3, MORE), n2=(9, MORE))
+    counts = count(policy, n0=(5, MORE), n1=(3, MORE), n2=(9, MORE))
     assert [counts.verdict(wanted).answer for wanted in (1, 3, 4)] == [Answer.GO, Answer.GO, Answer.WAIT]
     assert counts.verdict(1).known == 3
 
@@ -48,21 +48,21 @@ def test_a_node_that_has_not_reported_is_waited_for(policy: Uneven) -> None:
 
 @WHOLE_ONLY
 def test_all_end_after_the_fewest_batches(policy: Uneven) -> None:
-    counts = roll(policy, n0=(5, LAST), n1=(3, LAST))
+    counts = count(policy, n0=(5, LAST), n1=(3, LAST))
     assert counts.verdict(3) == Verdict(answer=Answer.GO, known=3)
     assert counts.verdict(4) == Verdict(answer=Answer.END, known=3, total=3)
 
 
 @WHOLE_ONLY
 def test_the_end_is_told_as_soon_as_one_node_has_used_up_its_batches(policy: Uneven) -> None:
-    counts = roll(policy, n0=(5, MORE), n1=(3, LAST))
+    counts = count(policy, n0=(5, MORE), n1=(3, LAST))
     assert counts.verdict(4).answer is Answer.END
     assert counts.verdict(4).total == 3
 
 
 @WHOLE_ONLY
 def test_the_end_is_not_told_while_another_node_may_end_earlier(policy: Uneven) -> None:
-    counts = roll(policy, n0=(2, MORE), n1=(3, LAST))
+    counts = count(policy, n0=(2, MORE), n1=(3, LAST))
     assert counts.verdict(4).answer is Answer.WAIT
     counts.report(0, have=2, final=True)
     assert counts.verdict(4).total == 2
@@ -70,7 +70,7 @@ def test_the_end_is_not_told_while_another_node_may_end_earlier(policy: Uneven) 
 
 @WHOLE_ONLY
 def test_a_node_without_a_whole_batch_is_an_error_that_names_it(policy: Uneven) -> None:
-    counts = roll(policy, n0=(0, MORE), n1=(3, MORE))
+    counts = count(policy, n0=(0, MORE), n1=(3, MORE))
     counts.report(0, have=0, final=True, rows=7)
     with pytest.raises(NoWholeBatch, match=r"node 0 got 7 rows: less than one batch.*df\.repartition"):
         counts.verdict(1)
@@ -78,7 +78,7 @@ def test_a_node_without_a_whole_batch_is_an_error_that_names_it(policy: Uneven) 
 
 @WHOLE_ONLY
 def test_an_epoch_without_any_row_is_known_as_such_when_all_have_told(policy: Uneven) -> None:
-    counts = roll(policy, n0=(0, LAST), n1=(0, MORE))
+    counts = count(policy, n0=(0, LAST), n1=(0, MORE))
     assert counts.verdict(1).answer is Answer.WAIT
     counts.report(1, have=0, final=True)
     assert counts.verdict(1).total == 0
@@ -86,34 +86,34 @@ def test_an_epoch_without_any_row_is_known_as_such_when_all_have_told(policy: Un
 
 @WHOLE_ONLY
 def test_rows_that_do_not_make_a_batch_anywhere_are_an_error(policy: Uneven) -> None:
-    counts = roll(policy, n0=(0, LAST), n1=(0, MORE))
+    counts = count(policy, n0=(0, LAST), n1=(0, MORE))
     counts.report(1, have=0, final=True, rows=5)
     with pytest.raises(NoWholeBatch, match="node 0 got 0 rows, node 1 got 5 rows"):
         counts.verdict(1)
 
 
 def test_only_stop_cancels_the_rest_of_a_feed_and_only_at_the_end() -> None:
-    some = {policy: roll(policy, n0=(1, LAST), n1=(3, MORE)) for policy in (Uneven.DROP, Uneven.STOP)}
+    some = {policy: count(policy, n0=(1, LAST), n1=(3, MORE)) for policy in (Uneven.DROP, Uneven.STOP)}
     assert not some[Uneven.DROP].verdict(2).cancel_rest
     assert some[Uneven.STOP].verdict(2).cancel_rest
     assert not some[Uneven.STOP].verdict(1).cancel_rest
 
 
 def test_nothing_is_cancelled_when_everything_has_been_fed() -> None:
-    assert not roll(Uneven.STOP, n0=(1, LAST), n1=(3, LAST)).verdict(2).cancel_rest
+    assert not count(Uneven.STOP, n0=(1, LAST), n1=(3, LAST)).verdict(2).cancel_rest
 
 
 # --- padding ---------------------------------------------------------------------------------------
 
 
 def test_padding_goes_on_to_the_most_batches() -> None:
-    counts = roll(Uneven.PAD, n0=(5, LAST), n1=(3, LAST))
+    counts = count(Uneven.PAD, n0=(5, LAST), n1=(3, LAST))
     assert counts.verdict(4) == Verdict(answer=Answer.GO, known=5)
     assert counts.verdict(6) == Verdict(answer=Answer.END, known=5, total=5)
 
 
 def test_a_node_pads_only_what_another_one_is_known_to_have() -> None:
-    counts = roll(Uneven.PAD, n0=(3, LAST), n1=(3, MORE))
+    counts = count(Uneven.PAD, n0=(3, LAST), n1=(3, MORE))
     assert counts.verdict(4).answer is Answer.WAIT
     counts.report(1, have=4, final=False)
     assert counts.verdict(4).answer is Answer.GO
@@ -121,7 +121,7 @@ def test_a_node_pads_only_what_another_one_is_known_to_have() -> None:
 
 
 def test_padding_waits_for_a_node_that_may_still_get_the_batch() -> None:
-    counts = roll(Uneven.PAD, n0=(3, LAST), n1=(9, MORE), n2=(4, MORE))
+    counts = count(Uneven.PAD, n0=(3, LAST), n1=(9, MORE), n2=(4, MORE))
     assert counts.verdict(4).known == 4
     assert counts.verdict(5).answer is Answer.WAIT
     counts.report(2, have=4, final=True)
@@ -129,13 +129,13 @@ def test_padding_waits_for_a_node_that_may_still_get_the_batch() -> None:
 
 
 def test_a_node_that_got_no_row_cannot_pad_and_is_named() -> None:
-    counts = roll(Uneven.PAD, n0=(1, MORE), n1=(0, LAST), n2=(2, LAST))
+    counts = count(Uneven.PAD, n0=(1, MORE), n1=(0, LAST), n2=(2, LAST))
     with pytest.raises(NothingToRepeat, match=r"no row was fed to node 1\b.*df\.repartition"):
         counts.verdict(1)
 
 
 def test_a_node_without_rows_is_no_error_while_the_others_have_none_either() -> None:
-    counts = roll(Uneven.PAD, n0=(0, MORE), n1=(0, LAST))
+    counts = count(Uneven.PAD, n0=(0, MORE), n1=(0, LAST))
     assert counts.verdict(1).answer is Answer.WAIT
     counts.report(0, have=0, final=True)
     assert counts.verdict(1).total == 0
@@ -146,11 +146,11 @@ def test_a_node_without_rows_is_no_error_while_the_others_have_none_either() -> 
 
 @ALL
 def test_a_report_that_comes_late_takes_nothing_back(policy: Uneven) -> None:
-    counts = roll(policy, n0=(4, LAST), n1=(4, LAST))
+    counts = count(policy, n0=(4, LAST), n1=(4, LAST))
     counts.report(0, have=2, final=False)
     assert counts.verdict(4).answer is Answer.GO
     assert counts.verdict(5).total == 4
-    counts = roll(policy, n0=(4, MORE), n1=(4, MORE))
+    counts = count(policy, n0=(4, MORE), n1=(4, MORE))
     counts.report(0, have=2, final=False)
     assert counts.verdict(4).answer is Answer.GO
 
@@ -168,7 +168,7 @@ def test_a_stranger_is_told_who_trains_in_step(policy: Uneven) -> None:
 
 @ALL
 def test_all_end_where_a_node_stopped_by_itself(policy: Uneven) -> None:
-    counts = roll(policy, n0=(9, MORE), n1=(9, MORE))
+    counts = count(policy, n0=(9, MORE), n1=(9, MORE))
     counts.leave(1, used=4)
     assert counts.verdict(4).answer is Answer.GO
     assert (counts.verdict(5).answer, counts.verdict(5).total) == (Answer.END, 4)
@@ -176,7 +176,7 @@ def test_all_end_where_a_node_stopped_by_itself(policy: Uneven) -> None:
 
 @ALL
 def test_batches_that_a_node_was_told_to_take_are_not_taken_back_by_a_leaving_one(policy: Uneven) -> None:
-    counts = roll(policy, n0=(9, MORE), n1=(6, MORE), n2=(7, MORE))
+    counts = count(policy, n0=(9, MORE), n1=(6, MORE), n2=(7, MORE))
     assert counts.verdict(1).known == 6
     counts.leave(1, used=4)
     assert counts.verdict(6).answer is Answer.GO
@@ -184,7 +184,7 @@ def test_batches_that_a_node_was_told_to_take_are_not_taken_back_by_a_leaving_on
 
 
 def test_batches_to_be_padded_stay_when_the_node_leaves_that_has_them() -> None:
-    counts = roll(Uneven.PAD, n0=(9, LAST), n1=(2, LAST))
+    counts = count(Uneven.PAD, n0=(9, LAST), n1=(2, LAST))
     assert counts.verdict(3).known == 9
     counts.leave(0, used=2)
     assert (counts.verdict(9).answer, counts.verdict(10).total) == (Answer.GO, 9)
@@ -192,7 +192,7 @@ def test_batches_to_be_padded_stay_when_the_node_leaves_that_has_them() -> None:
 
 @ALL
 def test_the_node_that_stopped_first_decides(policy: Uneven) -> None:
-    counts = roll(policy, n0=(9, MORE), n1=(9, MORE), n2=(9, MORE))
+    counts = count(policy, n0=(9, MORE), n1=(9, MORE), n2=(9, MORE))
     counts.leave(0, used=3)
     counts.leave(1, used=5)
     assert counts.verdict(4).total == 3
@@ -200,7 +200,7 @@ def test_the_node_that_stopped_first_decides(policy: Uneven) -> None:
 
 @ALL
 def test_when_all_have_left_there_are_no_more_batches(policy: Uneven) -> None:
-    counts = roll(policy, n0=(9, MORE), n1=(9, MORE))
+    counts = count(policy, n0=(9, MORE), n1=(9, MORE))
     counts.leave(0, used=3)
     counts.leave(1, used=3)
     assert counts.verdict(4).total == 3
@@ -253,7 +253,7 @@ def ask(place: Place, rank: int, world: World, policy: Uneven) -> Place:
     told[rank] = (place.got, place.final)
     asked = replace(place, told=told[rank])
     try:
-        verdict = roll(policy, **{f"n{number}": report for number, report in enumerate(told)}).verdict(
+        verdict = count(policy, **{f"n{number}": report for number, report in enumerate(told)}).verdict(
             place.used + 1
         )
     except NoWholeBatch:
@@ -317,11 +317,11 @@ class Simulation:
     size: int
     batch: int
     pieces: list[int]
-    roll: LockstepCount = field(init=False)
+    count: LockstepCount = field(init=False)
     nodes: list[Worker] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.roll = LockstepCount(range(self.size), self.policy)
+        self.count = LockstepCount(range(self.size), self.policy)
         self.nodes = [Worker(rank) for rank in range(self.size)]
 
     def run(self) -> None:
@@ -361,7 +361,7 @@ class Simulation:
             return False
         node.used += 1
         if node.used == node.leaves_after:
-            self.roll.leave(node.rank, used=node.used)
+            self.count.leave(node.rank, used=node.used)
             node.gone = True
         return True
 
@@ -369,8 +369,8 @@ class Simulation:
         have = self.have(node)
         if node.gone or node.used < node.known or not (have > node.used or node.final):
             return False
-        self.roll.report(node.rank, have=have, final=node.final)
-        verdict = self.roll.verdict(node.used + 1)
+        self.count.report(node.rank, have=have, final=node.final)
+        verdict = self.count.verdict(node.used + 1)
         if verdict.cancel_rest:
             self.pieces.clear()
         if verdict.answer is Answer.END:

@@ -15,7 +15,7 @@ from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.hub import Uneven
-from hopyard.feed.lockstep.member import Company, LockstepMember, Round
+from hopyard.feed.lockstep.member import LockstepGroup, LockstepMember, Round
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
@@ -31,7 +31,7 @@ SECONDS = 20
 BATCH = 10
 
 
-class Company2:
+class TwoNodes:
     """Two nodes that are fed different numbers of rows."""
 
     def __init__(self, policy: Uneven, folder: Path, resources: ExitStack) -> None:
@@ -47,7 +47,7 @@ class Company2:
         ]
         hub = FeedNode(rank=0, host="", endpoint=servers[0].endpoint)
         for round_ in self.rounds:
-            round_.meet(Company(hub=hub, ranks=(0, 1)))
+            round_.meet(LockstepGroup(hub=hub, ranks=(0, 1)))
         self.feeds = [
             RowFeed(inbox, LockstepMember(rank, policy, round_))
             for rank, (inbox, round_) in enumerate(zip(self.inboxes, self.rounds, strict=True))
@@ -74,9 +74,9 @@ class Company2:
 
 
 @pytest.fixture
-def company(tmp_path: Path) -> Iterator[Callable[[Uneven], Company2]]:
+def company(tmp_path: Path) -> Iterator[Callable[[Uneven], TwoNodes]]:
     with ExitStack() as resources:
-        yield lambda policy: Company2(policy, tmp_path, resources)
+        yield lambda policy: TwoNodes(policy, tmp_path, resources)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def company(tmp_path: Path) -> Iterator[Callable[[Uneven], Company2]]:
     ],
 )
 def test_all_nodes_get_the_same_number_of_whole_batches(
-    policy: Uneven, rows: tuple[int, int], batches: int, company: Callable[[Uneven], Company2]
+    policy: Uneven, rows: tuple[int, int], batches: int, company: Callable[[Uneven], TwoNodes]
 ) -> None:
     both = company(policy)
     both.give(*rows)
@@ -108,7 +108,7 @@ def test_all_nodes_get_the_same_number_of_whole_batches(
     ],
 )
 def test_both_nodes_are_told_as_such_that_one_of_them_got_too_little(
-    policy: Uneven, rows: tuple[int, int], error: Exception, company: Callable[[Uneven], Company2]
+    policy: Uneven, rows: tuple[int, int], error: Exception, company: Callable[[Uneven], TwoNodes]
 ) -> None:
     both = company(policy)
     both.give(*rows)
@@ -121,7 +121,7 @@ def test_both_nodes_are_told_as_such_that_one_of_them_got_too_little(
 
 
 def test_rows_that_are_left_out_of_an_epoch_are_told(
-    company: Callable[[Uneven], Company2], caplog: pytest.LogCaptureFixture
+    company: Callable[[Uneven], TwoNodes], caplog: pytest.LogCaptureFixture
 ) -> None:
     both = company(Uneven.DROP)
     both.give(52, 25)
@@ -144,7 +144,7 @@ def read_epoch(feed: RowFeed) -> int:
     return rows
 
 
-def test_no_batch_is_taken_that_another_node_may_not_get(company: Callable[[Uneven], Company2]) -> None:
+def test_no_batch_is_taken_that_another_node_may_not_get(company: Callable[[Uneven], TwoNodes]) -> None:
     both = company(Uneven.DROP)
     both.give(30, 10)
     taken: list[int] = []
@@ -162,7 +162,7 @@ def piece(rows: int) -> Piece:
     return Piece(batch=pa.record_batch({"x": pa.array(range(rows), pa.int64())}), start=0, rows=rows)
 
 
-def test_a_node_that_leaves_ends_the_others(company: Callable[[Uneven], Company2]) -> None:
+def test_a_node_that_leaves_ends_the_others(company: Callable[[Uneven], TwoNodes]) -> None:
     both = company(Uneven.DROP)
     both.give(30, 30)
     both.feeds[1].terminate()
@@ -172,7 +172,7 @@ def test_a_node_that_leaves_ends_the_others(company: Callable[[Uneven], Company2
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("policy", list(Uneven))
 def test_a_node_whose_function_returns_ends_the_others(
-    policy: Uneven, company: Callable[[Uneven], Company2]
+    policy: Uneven, company: Callable[[Uneven], TwoNodes]
 ) -> None:
     both = company(policy)
     both.give(30, 20)
@@ -186,7 +186,7 @@ def test_a_node_whose_function_returns_ends_the_others(
 
 
 def test_the_end_of_a_function_that_was_told_of_the_end_is_no_news_for_the_others(
-    company: Callable[[Uneven], Company2],
+    company: Callable[[Uneven], TwoNodes],
 ) -> None:
     both = company(Uneven.DROP)
     both.give(20, 29)
@@ -206,4 +206,4 @@ def test_a_function_that_returns_before_anybody_was_fed_does_not_wait_for_it() -
 
 def test_a_node_that_nobody_feeds_is_told_so() -> None:
     with pytest.raises(NotFed, match=r"nobody was fed for 0\.1 s"):
-        Round().company(seconds=0.1)
+        Round().group(seconds=0.1)

@@ -120,8 +120,8 @@ def test_many_threads_bring_and_nothing_is_lost() -> None:
     inbox = Inbox(limit_bytes=3 * SIZE)
     shares = [PartitionKey(0, 0, number) for number in range(8)]
     threads = [
-        threading.Thread(target=lambda share=share: [inbox.put(piece(ROWS * n), share, 1) for n in range(20)])
-        for share in shares
+        threading.Thread(target=lambda key=key: [inbox.put(piece(ROWS * n), key, 1) for n in range(20)])
+        for key in shares
     ]
     for thread in threads:
         thread.start()

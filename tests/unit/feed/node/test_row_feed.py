@@ -96,12 +96,12 @@ class Asked:
         self.is_alone = is_alone
         self.inbox = Inbox()
         self.feed = RowFeed(self.inbox, is_alone=lambda: self.is_alone)
-        self.inquiries = [self.inbox.inquire(f"partition {number}") for number in (0, 1)]
-        for number, inquiry in enumerate(self.inquiries):
+        self.requests = [self.inbox.new_request(f"partition {number}") for number in (0, 1)]
+        for number, request in enumerate(self.requests):
             self.inbox.ask(
-                inquiry, Piece(batch=pack(list(range(5 * number, 5 * number + 5))), start=0, rows=5)
+                request, Piece(batch=pack(list(range(5 * number, 5 * number + 5))), start=0, rows=5)
             )
-            self.inbox.complete(inquiry)
+            self.inbox.complete(request)
 
 
 def test_a_batch_that_wants_results_is_of_one_partition() -> None:
@@ -115,9 +115,9 @@ def test_results_go_back_to_their_partition_in_order() -> None:
     for _ in range(4):
         batch = asked.feed.next_batch(3)
         asked.feed.batch_results([number * number for number in batch])
-    for number, inquiry in enumerate(asked.inquiries):
+    for number, request in enumerate(asked.requests):
         found: list[object] = []
-        while (results := inquiry.next_answer(SECONDS)) is not None:
+        while (results := request.next_answer(SECONDS)) is not None:
             found += decode(results)
         assert found == [value * value for value in range(5 * number, 5 * number + 5)]
 
@@ -150,7 +150,7 @@ def test_rows_that_were_read_without_results_are_an_error_when_no_more_come() ->
 
 def test_rows_without_results_are_no_error_while_their_partition_has_more_to_come() -> None:
     asked = Asked()
-    more = asked.inbox.inquire("partition 2")
+    more = asked.inbox.new_request("partition 2")
     asked.feed.next_batch(5)
     asked.feed.next_batch(5)
 
@@ -181,8 +181,8 @@ def test_results_that_nobody_wants_any_more_are_not_missed() -> None:
     asked = Asked()
     for _ in range(2):
         asked.feed.next_batch(5)
-    for inquiry in asked.inquiries:
-        asked.inbox.close(inquiry)
+    for request in asked.requests:
+        asked.inbox.close(request)
     asked.inbox.end()
     assert not asked.inbox.handed_out
     assert len(asked.feed.next_batch(5)) == 0

@@ -16,47 +16,47 @@ pytestmark = [
 NODES = ("a", "b")
 
 
-def used(shelves: BufferPool, readers: object = NODES, *, is_settled: bool = True) -> BufferName:
-    """Returns the name of the shelf that a task got."""
-    with shelves.lend(readers, is_near=True) as lent:
-        assert lent.shelf is not None
+def used(buffers: BufferPool, readers: object = NODES, *, is_settled: bool = True) -> BufferName:
+    """Returns the name of the buffer that a task got."""
+    with buffers.lend(readers, is_near=True) as lent:
+        assert lent.buffer is not None
         lent.is_settled = is_settled
-        return lent.shelf.name
+        return lent.buffer.name
 
 
 def is_open(name: BufferName) -> bool:
     try:
-        return "hopyard-shelf" in os.readlink(f"/proc/self/fd/{name.descriptor}")
+        return "hopyard-buffer" in os.readlink(f"/proc/self/fd/{name.descriptor}")
     except FileNotFoundError:
         return False
 
 
-def test_the_next_task_gets_the_same_shelf() -> None:
-    shelves = BufferPool()
-    assert used(shelves) == used(shelves) == used(shelves)
+def test_the_next_task_gets_the_same_buffer() -> None:
+    buffers = BufferPool()
+    assert used(buffers) == used(buffers) == used(buffers)
 
 
 def test_a_task_for_other_nodes_gets_another_one() -> None:
-    shelves = BufferPool()
-    first, second = used(shelves), used(shelves, readers=("c",))
+    buffers = BufferPool()
+    first, second = used(buffers), used(buffers, readers=("c",))
     assert first.key != second.key
     assert is_open(second)
 
 
-def test_a_shelf_on_which_something_may_stay_in_use_is_given_up() -> None:
-    shelves = BufferPool()
-    first = used(shelves, is_settled=False)
+def test_a_buffer_on_which_something_may_stay_in_use_is_given_up() -> None:
+    buffers = BufferPool()
+    first = used(buffers, is_settled=False)
     assert not is_open(first)
-    assert used(shelves).key != first.key
+    assert used(buffers).key != first.key
 
 
-def test_a_task_that_fails_gives_its_shelf_up() -> None:
+def test_a_task_that_fails_gives_its_buffer_up() -> None:
     names = []
 
-    def fail(shelves: BufferPool) -> None:
-        with shelves.lend(NODES, is_near=True) as lent:
-            assert lent.shelf is not None
-            names.append(lent.shelf.name)
+    def fail(buffers: BufferPool) -> None:
+        with buffers.lend(NODES, is_near=True) as lent:
+            assert lent.buffer is not None
+            names.append(lent.buffer.name)
             raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="disk"):
@@ -65,22 +65,22 @@ def test_a_task_that_fails_gives_its_shelf_up() -> None:
 
 
 def test_two_tasks_at_once_have_two_of_which_one_is_kept() -> None:
-    shelves = BufferPool()
-    with shelves.lend(NODES, is_near=True) as lent:
-        assert lent.shelf is not None
-        inner = used(shelves)
-        assert inner.key != lent.shelf.name.key
-        outer = lent.shelf.name
+    buffers = BufferPool()
+    with buffers.lend(NODES, is_near=True) as lent:
+        assert lent.buffer is not None
+        inner = used(buffers)
+        assert inner.key != lent.buffer.name.key
+        outer = lent.buffer.name
         lent.is_settled = True
     assert not is_open(outer)
-    assert used(shelves) == inner
+    assert used(buffers) == inner
 
 
-def test_a_shelf_that_nobody_asks_for_is_given_up() -> None:
+def test_a_buffer_that_nobody_asks_for_is_given_up() -> None:
     name = used(BufferPool(kept_seconds=0.05))
-    wait_until(lambda: not is_open(name), "the shelf is closed", 10)
+    wait_until(lambda: not is_open(name), "the buffer is closed", 10)
 
 
-def test_who_has_no_node_on_its_host_has_no_shelf() -> None:
+def test_who_has_no_node_on_its_host_has_no_buffer() -> None:
     with BufferPool().lend(NODES, is_near=False) as lent:
-        assert lent.shelf is None
+        assert lent.buffer is None

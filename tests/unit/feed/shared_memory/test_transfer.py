@@ -18,7 +18,7 @@ from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
 from hopyard.feed.shared_memory.buffer import UNIT_BYTES, SharedBuffer
-from hopyard.feed.shared_memory.transfer import NO_SHELF, BufferReceiver, BufferSender, shelved
+from hopyard.feed.shared_memory.transfer import NO_BUFFER, BufferReceiver, BufferSender, placed
 from hopyard.feed.signed_rows import RowSigner
 from hopyard.wire import WireClient, WireServer
 
@@ -31,9 +31,9 @@ ROWS = 100
 
 
 @pytest.fixture
-def shelf() -> Iterator[SharedBuffer]:
-    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
-        yield shelf
+def buffer() -> Iterator[SharedBuffer]:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as buffer:
+        yield buffer
 
 
 @pytest.fixture
@@ -60,42 +60,42 @@ def pieces(number: int) -> list[Piece]:
     ]
 
 
-def test_pieces_on_a_shelf_go_together_with_one_message(client: WireClient, shelf: SharedBuffer) -> None:
-    giver = BufferSender(client, shelf)
-    (item,) = giver.items([shelved(piece, shelf) for piece in pieces(UNITS)])
+def test_pieces_on_a_buffer_go_together_with_one_message(client: WireClient, buffer: SharedBuffer) -> None:
+    sender = BufferSender(client, buffer)
+    (item,) = sender.items([placed(piece, buffer) for piece in pieces(UNITS)])
     assert item.batch.num_rows == 0
-    assert list(BufferReceiver(giver.shelf).pieces(item)) == pieces(UNITS)
+    assert list(BufferReceiver(sender.buffer).pieces(item)) == pieces(UNITS)
 
 
-def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, shelf: SharedBuffer) -> None:
-    giver = BufferSender(client, shelf)
-    laid = [shelved(piece, shelf) for piece in pieces(UNITS + 2)]
+def test_what_finds_no_room_is_sent_in_its_turn(client: WireClient, buffer: SharedBuffer) -> None:
+    sender = BufferSender(client, buffer)
+    laid = [placed(piece, buffer) for piece in pieces(UNITS + 2)]
     given = [*laid[3:4], *laid[:3], *laid[4:]]
-    items = list(giver.items(given))
+    items = list(sender.items(given))
     assert [item.batch.num_rows for item in items] == [ROWS, 0, ROWS]
-    taker = BufferReceiver(giver.shelf)
-    assert [piece.start // ROWS for item in items for piece in taker.pieces(item)] == [3, 0, 1, 2, 4]
+    receiver = BufferReceiver(sender.buffer)
+    assert [piece.start // ROWS for item in items for piece in receiver.pieces(item)] == [3, 0, 1, 2, 4]
 
 
-def test_a_node_that_cannot_reach_the_shelf_is_sent_the_rows(client: WireClient) -> None:
-    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
-        laid = shelved(pieces(1)[0], shelf)
-    giver = BufferSender(client, shelf)  # the shelf is gone, as it is to a node that runs elsewhere
-    (item,) = giver.items([laid])
-    assert giver.shelf == NO_SHELF
+def test_a_node_that_cannot_reach_the_buffer_is_sent_the_rows(client: WireClient) -> None:
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as buffer:
+        laid = placed(pieces(1)[0], buffer)
+    sender = BufferSender(client, buffer)  # the buffer is gone, as it is to a node that runs elsewhere
+    (item,) = sender.items([laid])
+    assert sender.buffer == NO_BUFFER
     assert item.batch.num_rows == ROWS
-    assert list(BufferReceiver(NO_SHELF).pieces(item)) == pieces(1)
+    assert list(BufferReceiver(NO_BUFFER).pieces(item)) == pieces(1)
 
 
-def test_without_a_shelf_the_rows_are_sent(client: WireClient) -> None:
+def test_without_a_buffer_the_rows_are_sent(client: WireClient) -> None:
     piece = pieces(1)[0]
-    assert shelved(piece, None) is piece
+    assert placed(piece, None) is piece
     (item,) = BufferSender(client, None).items([piece])
     assert item.batch is piece.batch
 
 
 def test_the_rows_of_a_feeder_that_is_gone_are_not_waited_for() -> None:
-    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as shelf:
-        name = str(shelf.name)
+    with closing(SharedBuffer(UNITS * UNIT_BYTES)) as buffer:
+        name = str(buffer.name)
     with pytest.raises(PeerGone, match="feeder"):
         BufferReceiver(name)

@@ -54,12 +54,12 @@ def plan(inbox: Inbox, tmp_path: Path) -> Iterator[InferencePlan]:
         inbox.stop()
 
 
-def shelf_name(shelves: BufferPool, plan: InferencePlan) -> BufferName:
-    """Returns the name of the shelf that the next task would get."""
-    with shelves.lend(plan.nodes, is_near=True) as lent:
-        assert lent.shelf is not None
+def buffer_name(buffers: BufferPool, plan: InferencePlan) -> BufferName:
+    """Returns the name of the buffer that the next task would get."""
+    with buffers.lend(plan.nodes, is_near=True) as lent:
+        assert lent.buffer is not None
         lent.is_settled = True
-        return lent.shelf.name
+        return lent.buffer.name
 
 
 def answer_all(inbox: Inbox) -> None:
@@ -71,14 +71,14 @@ def answer_all(inbox: Inbox) -> None:
 
 @on_linux
 @pytest.mark.timeout(SECONDS / 2)
-def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: InferencePlan, inbox: Inbox) -> None:
-    shelves = BufferPool()
-    name = shelf_name(shelves, plan)
+def test_a_task_that_got_its_results_leaves_its_buffer_to_the_next(plan: InferencePlan, inbox: Inbox) -> None:
+    buffers = BufferPool()
+    name = buffer_name(buffers, plan)
     node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
     node.start()
-    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, shelves=shelves, host="here")
+    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, buffers=buffers, host="here")
     assert [row for batch in results for row in decode(batch)] == list(range(100))
-    assert shelf_name(shelves, plan) == name
+    assert buffer_name(buffers, plan) == name
     inbox.stop()
     node.join(SECONDS / 4)
     assert not node.is_alive()
@@ -86,16 +86,16 @@ def test_a_task_that_got_its_results_leaves_its_shelf_to_the_next(plan: Inferenc
 
 @on_linux
 @pytest.mark.timeout(SECONDS / 2)
-def test_a_task_that_did_not_gives_its_shelf_up(plan: InferencePlan) -> None:
-    shelves = BufferPool()
-    name = shelf_name(shelves, plan)
+def test_a_task_that_did_not_gives_its_buffer_up(plan: InferencePlan) -> None:
+    buffers = BufferPool()
+    name = buffer_name(buffers, plan)
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [unreadable()], stage=1, shelves=shelves, host="here"))
-    assert shelf_name(shelves, plan).key != name.key
+        list(ask(plan, 0, [unreadable()], stage=1, buffers=buffers, host="here"))
+    assert buffer_name(buffers, plan).key != name.key
 
 
 @pytest.mark.timeout(SECONDS / 2)
 @pytest.mark.parametrize("host", ["here", "elsewhere"])
 def test_rows_that_cannot_be_read_are_told_at_once(plan: InferencePlan, host: str) -> None:
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [unreadable()], stage=1, shelves=BufferPool(), host=host))
+        list(ask(plan, 0, [unreadable()], stage=1, buffers=BufferPool(), host=host))

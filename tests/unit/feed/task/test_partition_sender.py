@@ -158,14 +158,14 @@ def feed(
     partition: int = 0,
     attempt: int = 1,
     host: str = "a",
-    shelves: BufferPool | None = None,
+    buffers: BufferPool | None = None,
 ) -> PartitionReport:
     data = batches(rows) if isinstance(rows, int) else rows
 
     def cut(without: Ranges) -> Iterable[Piece]:
         return cut_batches(data, without=without, piece_bytes=8 * ROWS_OF_A_PIECE)
 
-    return feed_partition(plan, partition, attempt, cut, shelves=shelves or BufferPool(), host=host)
+    return feed_partition(plan, partition, attempt, cut, buffers=buffers or BufferPool(), host=host)
 
 
 def test_all_rows_of_a_partition_arrive_once(make: Callable[..., Nodes]) -> None:
@@ -324,31 +324,31 @@ def test_a_connection_that_breaks_fails_the_attempt_and_the_next_one_is_exact(
     assert report.skipped + sum(report.sent.values()) == 50_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
-def test_a_task_uses_the_shelf_of_the_one_before_it(make: Callable[..., Nodes]) -> None:
-    plan, shelves = make(2).plan(), BufferPool()
+@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems key no such memory")
+def test_a_task_uses_the_buffer_of_the_one_before_it(make: Callable[..., Nodes]) -> None:
+    plan, buffers = make(2).plan(), BufferPool()
     names = set()
     for partition in range(3):
-        feed(plan, 5_000, partition=partition, shelves=shelves)
-        with shelves.lend(plan.nodes, is_near=True) as lent:
-            assert lent.shelf is not None
-            names.add(str(lent.shelf.name))
+        feed(plan, 5_000, partition=partition, buffers=buffers)
+        with buffers.lend(plan.nodes, is_near=True) as lent:
+            assert lent.buffer is not None
+            names.add(str(lent.buffer.name))
             lent.is_settled = True
     assert len(names) == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems share no such memory")
-def test_a_shelf_is_not_used_again_when_a_node_wanted_no_more(make: Callable[..., Nodes]) -> None:
-    nodes, shelves = make(2), BufferPool()
-    with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
-        assert lent.shelf is not None
-        name = lent.shelf.name
+@pytest.mark.skipif(sys.platform != "linux", reason="processes of other systems key no such memory")
+def test_a_buffer_is_not_used_again_when_a_node_wanted_no_more(make: Callable[..., Nodes]) -> None:
+    nodes, buffers = make(2), BufferPool()
+    with buffers.lend(nodes.plan().nodes, is_near=True) as lent:
+        assert lent.buffer is not None
+        name = lent.buffer.name
         lent.is_settled = True
     nodes.inboxes[0].stop()
-    feed(nodes.plan(), 5_000, shelves=shelves)
-    with shelves.lend(nodes.plan().nodes, is_near=True) as lent:
-        assert lent.shelf is not None
-        assert lent.shelf.name != name
+    feed(nodes.plan(), 5_000, buffers=buffers)
+    with buffers.lend(nodes.plan().nodes, is_near=True) as lent:
+        assert lent.buffer is not None
+        assert lent.buffer.name != name
 
 
 def pouring_threads() -> list[str]:
