@@ -36,8 +36,9 @@ def run(how: str) -> tuple[int, int]:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such setting")
 def test_the_memory_of_a_piece_is_used_again() -> None:
-    assert run("as it is")[0] > PAGES / 2
-    assert run("prepared")[0] < PAGES / 10
+    fresh = PAGES / 20  # what the first pieces take
+    assert run("prepared")[0] < 1.5 * fresh
+    assert run("as it is")[0] > 2 * fresh  # how often it asks again, depends on the heap of the process
 
 
 def test_what_was_imported_is_not_searched_for_garbage() -> None:
