@@ -309,7 +309,9 @@ PROJECT = [
             ("'file://host/x'", "file:///path"),
         ),
     ),
-    *mistakes(UnsupportedStore, ("another store", lambda: Project.open("gs://x"), ("'gs://x'", "s3://"))),
+    *mistakes(
+        UnsupportedStore, ("another store", lambda: Project.open("swift://x"), ("'swift://x'", "s3://"))
+    ),
     *mistakes(
         PathNotFound,
         ("a file that is not there", lambda: Project.open().read("x/y"), ("x/y", "check the path")),
@@ -359,7 +361,7 @@ def test_a_study_that_exists_is_not_mistaken_for_another_one(
 ROOTS: list[tuple[str, type[Exception], tuple[str, ...]]] = [
     ("{tmp}/file", RootUnusable, ("/file", "it is a file", "Set HOPYARD_ROOT")),
     ("/proc/nope", RootUnusable, ("/proc/nope", "Set HOPYARD_ROOT")),
-    ("gs://bucket/x", UnsupportedStore, ("gs://bucket/x", "hdfs://")),
+    ("swift://bucket/x", UnsupportedStore, ("swift://bucket/x", "hdfs://")),
     ("hdfs://127.0.0.1:9/x", StoreUnreachable, ("127.0.0.1:9", "Check HOPYARD_ROOT")),
     ("hdfs://nowhere.invalid:9000", StoreUnreachable, ("nowhere.invalid:9000", "Check HOPYARD_ROOT")),
     ("webhdfs://127.0.0.1:9/x", StoreUnreachable, ("127.0.0.1:9", "Check HOPYARD_ROOT")),
@@ -455,7 +457,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
         ("'no'", "--resume"),
     ),
     ("--root {tmp}/list.yaml runs", ("list.yaml", "it is a file", "--root")),
-    ("--root gs://bucket runs", ("'gs://bucket'", "s3://")),
+    ("--root swift://bucket runs", ("'swift://bucket'", "s3://")),
     ("--project a/b runs", ("'a/b'", "cannot contain a slash")),
 ]
 

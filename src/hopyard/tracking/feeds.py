@@ -67,7 +67,7 @@ class FedPartition(Record):
         partition: Its number.
         rows: How many rows it has, as far as they were computed.
         sent: How many rows each node has taken, by rank, which is text in JSON; see `rows_of_node`.
-        skipped: Rows that an earlier attempt had brought.
+        found: How many rows each node had from earlier attempts of the task, likewise.
         dropped: Rows that were on their way to a node that ended or wanted no more.
         is_whole: Whether all rows were computed.
         waited_seconds: How long the task waited for nodes that were full.
@@ -76,14 +76,14 @@ class FedPartition(Record):
     partition: int
     rows: int
     sent: Mapping[str, Json] = field(default_factory=dict)
-    skipped: int = 0
+    found: Mapping[str, Json] = field(default_factory=dict)
     dropped: int = 0
     is_whole: bool = True
     waited_seconds: float = 0.0
 
     def rows_of_node(self, rank: int) -> int:
-        """Returns how many rows a node has taken of the partition."""
-        return _count(self.sent, rank)
+        """Returns how many rows a node has of the partition, of whichever attempt."""
+        return _count(self.sent, rank) + _count(self.found, rank)
 
 
 def feeds_of(project: Project, run: RunRecord) -> Listing[FedEpoch]:

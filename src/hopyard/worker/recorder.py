@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,6 +53,7 @@ class NodeRecorder:
         self._latest: dict[str, float] = {}
         self._steps: dict[str, int] = {}  # the last one of each metric
         self._backwards: set[str] = set()  # metrics of which was told that their steps go back
+        self._nans: set[str] = set()  # metrics of which was told that they are no number any more
         self._notes: dict[str, str] = {}
         self._unsent = UnsentLines() if task.streams else None
         self._tail = Tail()
@@ -100,6 +102,7 @@ class NodeRecorder:
         self._step = reading.step
         self._show(reading)
         self._watch_step(reading)
+        self._watch_value(reading)
         self._writer.metric(
             MetricPoint(
                 name=reading.name,
@@ -121,6 +124,13 @@ class NodeRecorder:
             remedy = "count steps upwards, or give it another name"
             effect = "charts show it out of order, and a pruner leaves such steps out"
             self.line(f"[hopyard] {text}: {remedy}; {effect}".encode())
+
+    def _watch_value(self, reading: Reading) -> None:
+        """Says in the log, once for each metric, that it has become NaN: what is trained from then on is worth nothing."""
+        if math.isnan(reading.value) and reading.name not in self._nans:
+            self._nans.add(reading.name)
+            text = f"the metric {reading.name!r} is NaN at step {reading.step}"
+            self.line(f"[hopyard] {text}: the training has diverged, or its data has nulls or NaN".encode())
 
     def _show(self, reading: Reading) -> None:
         """Makes a value part of the next sign, which has room for some; all are stored."""

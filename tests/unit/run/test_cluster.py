@@ -401,3 +401,14 @@ def test_no_secret_of_a_feed_is_in_the_project_or_in_the_log(
     assert any(b"NodeInfo(run_id=" in path.read_bytes() for path in kept)
     assert [path for path in kept if secret.encode() in path.read_bytes()] == []
     assert secret not in caplog.text
+
+
+def count_epochs(ctx: NodeContext) -> int:
+    return len(list(ctx.feed().epochs()))
+
+
+def test_a_run_that_is_to_be_fed_and_is_not_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with Cluster(count_epochs, backend="processes", feed=True) as cluster:
+        pass
+    assert cluster.wait().value == 0
+    assert caplog.text.count("nothing was fed: call train() or inference() before wait()") == 1

@@ -39,8 +39,9 @@ def train(x: float, kind: str, seen: str, ctx: NodeContext) -> dict[str, float]:
         os.kill(os.getpid(), 9)
     if kind == "failed" or (kind == "retried" and count == 0):
         raise ArithmeticError("no weights\nat all")
+    report = hopyard.Reporter(ctx)
     for step in range(5):
-        ctx.report(step, accuracy=x * step)
+        report(step, accuracy=x * step)
     return {"accuracy": x, "size": 3.0}
 
 

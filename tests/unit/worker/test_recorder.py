@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import time
@@ -108,6 +109,18 @@ def test_a_sign_has_the_last_step_and_the_last_value_of_each_metric(tmp_path: Pa
         node.message(reading("loss", step, 1 / step))
     node.message(reading("accuracy", 2, 0.75))
     assert (node.sign().step, node.sign().metrics) == (2, {"loss": 0.5, "accuracy": 0.75})
+
+
+def report_nan(ctx: hopyard.NodeContext) -> None:
+    for step, loss in enumerate([0.5, math.nan, math.nan]):
+        ctx.report(step, loss=loss)
+
+
+def test_a_metric_that_becomes_nan_is_told_in_the_log_once() -> None:
+    run = hopyard.load_run(hopyard.launch(report_nan, backend="processes").run_id)
+    told = "[hopyard] the metric 'loss' is NaN at step 1: the training has diverged, or its data has nulls or NaN"
+    assert run.log().splitlines().count(told) == 1
+    assert run.log().count("NaN") == 2
 
 
 def test_a_step_that_goes_backwards_is_told_in_the_log_once_for_each_metric() -> None:

@@ -28,6 +28,10 @@ from hopyard.feed.task.partition_sender import PartitionReport
 
 LOG = logging.getLogger(__name__)
 LEAST_GATHER_SECONDS = 120.0
+NOTHING_FED = (
+    "the nodes are told that nothing more will come, and nothing was fed: call train() or inference() before wait(), or before the "
+    "with block ends"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,7 @@ class FeedController:
         self._meter = meter
         self._feeder = EpochFeeder(run, self._nodes, self._keep, signer)
         self._feeds = 0
+        self._was_asked = False
         self._streams = Streams(run, self._feed_batch, self._nodes.is_wanted)
         self._trained = TrainFeeds(
             run,
@@ -190,6 +195,7 @@ class FeedController:
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
             raise NotFed("inference()", "the run has ended")
+        self._was_asked = True
         plan = InferencePlan(nodes=team.nodes, seconds=feed_timeout, signer=self._signer)
         results = source.ask(plan, schema, keep)
         self._asking.watch(source.context)
@@ -241,6 +247,9 @@ class FeedController:
             FeedJobFailed: A node cannot be told.
         """
         began = time.monotonic()
+        if not self._feeds and not self._was_asked:
+            LOG.warning(NOTHING_FED)
+            self._was_asked = True  # once is enough
         self._streams.stop(timeout)
         self._end_of_feed.say(None if timeout is None else timeout - (time.monotonic() - began))
 
