@@ -80,8 +80,9 @@ class NodeRecorder:
         self._housekeeper.__exit__()
 
     def line(self, line: bytes) -> None:
-        """Takes a line of the node's output."""
+        """Takes a line of the node's output; of one that a progress bar has drawn over again and again, what was drawn last."""
         self._active = self._clock()
+        line = line.rstrip(b"\r").rpartition(b"\r")[2]
         text = line.decode(errors="replace")
         self._tail.add(text)
         if self._unsent is not None:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,15 @@ def test_a_sign_has_the_last_step_and_the_last_value_of_each_metric(tmp_path: Pa
         node.message(reading("loss", step, 1 / step))
     node.message(reading("accuracy", 2, 0.75))
     assert (node.sign().step, node.sign().metrics) == (2, {"loss": 0.5, "accuracy": 0.75})
+
+
+def draw_a_bar() -> None:
+    sys.stdout.write("1/3 loss: 0.9\r2/3 loss: 0.5\r3/3 loss: 0.1\r\n")
+
+
+def test_of_a_progress_bar_the_log_has_what_was_drawn_last() -> None:
+    run = hopyard.load_run(hopyard.launch(draw_a_bar, backend="processes").run_id)
+    assert run.log() == "3/3 loss: 0.1"
 
 
 def report_nan(ctx: hopyard.NodeContext) -> None:
