@@ -198,8 +198,9 @@ def _what_is_left(unread: Unread) -> str:
     if not unread.was_asked:
         return ALL
     if unread.epochs_left < 2:
-        return f"{unread.waiting} rows"
-    return f"{unread.epochs_left} epochs, of which {unread.waiting} rows are here,"
+        return f"{unread.waiting} rows" if unread.waiting else "the end of an epoch"
+    here = f" ({unread.waiting} rows of them are here)" if unread.waiting else ""
+    return f"{unread.epochs_left} epochs{here}"
 
 
 _FED = ("chief", "worker")
