@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -301,6 +302,11 @@ def read_five_rows(ctx: NodeContext) -> int:
     return len(ctx.feed().next_batch(5))
 
 
+def leave_by_exit(ctx: NodeContext) -> None:
+    ctx.feed().next_batch(5)
+    sys.exit(0)
+
+
 def read_one_epoch(ctx: NodeContext) -> int:
     return sum(len(arrays["id"]) for arrays in ctx.feed().as_numpy(64))
 
@@ -310,13 +316,18 @@ def read_one_epoch(ctx: NodeContext) -> int:
     [
         (read_nothing, "after 0 rows of its feed and left all of it unread"),
         (read_five_rows, "after 5 rows of its feed and left .* rows unread"),
+        (leave_by_exit, "after 5 rows of its feed and left .* rows unread"),
         (read_one_epoch, "left 2 epochs"),
     ],
 )
 def test_a_function_that_leaves_rows_unread_fails(spark: SparkSession, function: Any, left: str) -> None:
     epochs = 3 if function is read_one_epoch else 1
-    with pytest.raises(NodeFailed, match=left), Cluster(function, nodes=1, feed=True) as cluster:
+    with (
+        pytest.raises(NodeFailed, match=left) as caught,
+        Cluster(function, nodes=1, feed=True) as cluster,
+    ):
         cluster.train(spark.range(1_000), epochs=epochs)
+    assert len(caught.traceback) <= 4  # the test, and a few steps of ours
 
 
 def read_five_rows_and_say_so(ctx: NodeContext) -> int:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hopyard.errors import BadArguments, NodesReplaced, NotFed
+from hopyard.errors import BadArguments, HopyardError, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.driver.end import EndOfFeed
 from hopyard.feed.driver.epochs import EpochFeeder
@@ -163,9 +163,13 @@ class FeedController:
         held = None if held_out is None else source_of("train", held_out)
         try:
             return self._trained.train(source, held, order)
+        except HopyardError as error:
+            failure = error
         except BaseException as error:
             self._end_with(error)
             raise
+        self._end_with(failure)
+        raise failure.with_traceback(None)  # it tells its story; the way through our threads is noise
 
     def train_stream(self, stream: object, order: FeedOrder) -> StreamFeed:
         """Begins to feed a stream, which goes on when this returns.

@@ -129,7 +129,8 @@ class NodeFeed:
         return LockstepMember(self._info.rank, policy, self.round)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if error is not None:
+        has_returned = isinstance(error, SystemExit) and error.code in (None, 0)
+        if error is not None and not has_returned:
             self._resources.__exit__(kind, error, traceback)
             return
         with self._resources:
