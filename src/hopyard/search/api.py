@@ -332,7 +332,8 @@ def request_of(
         sampler=sampler,
         sampler_options=sampler_options or {},
         trials=trials,
-        wanted=Wanted.MAYBE if sampler == "grid" else Wanted.VALUE,
+        # a grid has its trials whatever comes of them, unless somebody said by what to compare them
+        wanted=Wanted.MAYBE if sampler == "grid" and options.get("metric") is None else Wanted.VALUE,
         options=options,
         call=call,
     )

@@ -9,6 +9,7 @@ import pytest
 
 import hopyard
 from hopyard.errors import BadArguments, InvalidSearch, InvalidSpace, NoActiveSpark, NotPicklable
+from hopyard.tracking import TrialState
 
 pytestmark = pytest.mark.unit
 
@@ -55,3 +56,24 @@ def test_a_search_without_an_end_is_refused(hopyard_root: Path) -> None:
     with pytest.raises(InvalidSearch, match=r"Give trials=.*or timeout="):
         hopyard.search(train, {"rate": [0.1, 0.2]}, backend="processes")
     assert list(hopyard_root.rglob("*")) == []
+
+
+def returns_another_name(x: int) -> dict[str, float]:
+    return {"acc": float(x)}
+
+
+def test_a_grid_whose_metric_is_named_wants_its_value() -> None:
+    study = hopyard.grid_search(
+        returns_another_name, {"x": [1, 2]}, metric="accuracy", backend="processes", progress=False
+    )
+    assert [trial.state for trial in study.trials] == [TrialState.FAILED] * 2
+    assert "It has no accuracy; metric= can be one of 'acc'" in str(study.trials[0].error)
+
+
+def return_nothing(x: int) -> None:
+    pass
+
+
+def test_a_grid_without_a_metric_has_its_trials_whatever_they_return() -> None:
+    study = hopyard.grid_search(return_nothing, {"x": [1, 2]}, backend="processes", progress=False)
+    assert [trial.state for trial in study.trials] == [TrialState.FINISHED] * 2
