@@ -16,7 +16,7 @@ import hopyard
 def train(x):
     return x
 
-study = hopyard.grid_search(train, {"x": [1.0, 2.0]}, backend="processes", parallel=1, progress=False)
+study = hopyard.grid_search(train, {"x": [1.0, 2.0]}, direction="max", backend="processes", parallel=1, progress=False)
 print(study.best_value)
 """
 PARTS = """

@@ -76,7 +76,8 @@ def test_all_connections_of_a_fed_run_are_encrypted_also_after_a_restart(executo
         opened = [listening(psutil.Process()) - before, *map(listening, second)]
         assert all(opened)
         assert [address for each in opened for address in each if not speaks_tls(address)] == []
-        nodes = FedNodes(cluster, secret=cluster._feed_secret, ranks=(0, 1))
+        assert cluster._thread is not None
+        nodes = FedNodes(cluster._thread, secret=cluster._feed_secret, ranks=(0, 1))
         for node in nodes.team(nodes.look()).nodes:
             assert node.endpoint.token == feed_token(cluster._feed_secret, 1)
             readable = dataclasses.replace(node.endpoint, certificate=None)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 LINE = (
     "each of the 2 nodes has trained a model of its own: no strategy of TensorFlow and no torch.distributed joined them. "
-    "If they were to train one model together, see docs/distributed.md"
+    "If they were to train one model together, see https://github.com/hopyard/hopyard/blob/main/docs/distributed.md"
 )
 
 
