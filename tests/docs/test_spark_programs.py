@@ -24,6 +24,8 @@ def shared_spark(spark, empty_folder, monkeypatch):
 
     Spark's JVM has a working directory of its own, to which relative paths of DataFrames belong.
     """
+    # the public one first: it is made of the other one when it is imported
+    monkeypatch.setattr("hopyard.run.local_spark.local_spark", lambda **_: spark)
     monkeypatch.setattr("hopyard.spark.session.local_spark", lambda **_: spark)
     monkeypatch.setattr(type(spark), "__exit__", lambda *_: None)
     monkeypatch.setattr(type(spark), "stop", lambda _: None)
