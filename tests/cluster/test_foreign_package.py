@@ -90,11 +90,11 @@ class Machine:
     def install(self, *distributions: str) -> None:
         self.shell("pip install --no-deps " + " ".join(distributions))
 
-    def python(self, program: str) -> str:
+    def python(self, program: str, *, hopyard_is_there: bool = True) -> str:
         """Returns the last line that a program printed, or died with."""
         ended = subprocess.run(
             [str(self.bin / "python"), "-c", program],
-            env={"PYTHONPATH": str(Path(hopyard.__file__).parents[1])},
+            env={"PYTHONPATH": str(Path(hopyard.__file__).parents[1])} if hopyard_is_there else {},
             capture_output=True,
             text=True,
             check=False,
@@ -106,9 +106,9 @@ class Machine:
             f"import {name}; print('ours' if getattr({name}, '__hopyard__', False) else {name}.WHOSE)"
         )
 
-    def conflict(self, name: str) -> str:
+    def state(self, name: str) -> str:
         return self.python(
-            f"from hopyard.foreign_package import find_conflict; print(find_conflict({name!r}))"
+            f"import sys; from hopyard.foreign_package import state_of; print(state_of({name!r}, sys.path).value)"
         )
 
     def follow(self, text: str) -> None:
@@ -124,29 +124,20 @@ def machine(tmp_path: Path, wheels: Path) -> Machine:
 def is_well(machine: Machine, name: str) -> bool:
     """Tells whether the facade is whole and nothing of the other is left."""
     left = [path for path in machine.bin.parent.rglob(f"{name}/*.py") if "PyPI" in path.read_text()[:20]]
-    return (machine.imported(name), machine.conflict(name), left) == ("ours", "None", [])
+    return (machine.imported(name), machine.state(name), left) == ("ours", "ours", [])
 
 
-def test_facade_over_an_older_foreign_package_says_the_command_that_puts_it_right(machine):
-    machine.install("hops")
-    assert machine.imported("hops") == "PyPI"
-    machine.install("hopyard-hops")
-    said = machine.imported("hops")
+@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("ours_last", [True, False])
+def test_both_packages_in_either_order_say_the_command_that_puts_it_right(machine, name, ours_last):
+    machine.install("hopyard-tensorflowonspark")  # which hopyard-hops asks for
+    for distribution in (name, f"hopyard-{name}") if ours_last else (f"hopyard-{name}", name):
+        machine.install(distribution, "--force-reinstall")
+    said = machine.imported(name)
     assert BOTH_INSTALLED in said
-    assert machine.conflict("hops") in said
+    assert machine.state(name) == "both"
     machine.follow(said)
-    assert is_well(machine, "hops")
-
-
-def test_foreign_package_over_a_facade_is_found_without_importing_it(machine):
-    machine.install("hopyard-tensorflowonspark")
-    assert is_well(machine, "tensorflowonspark")
-    machine.install("tensorflowonspark")
-    assert machine.imported("tensorflowonspark") == "PyPI"
-    said = machine.conflict("tensorflowonspark")
-    assert BOTH_INSTALLED in said
-    machine.follow(said)
-    assert is_well(machine, "tensorflowonspark")
+    assert is_well(machine, name)
 
 
 def test_what_is_left_when_the_foreign_package_is_uninstalled_says_the_command(machine):
@@ -156,11 +147,18 @@ def test_what_is_left_when_the_foreign_package_is_uninstalled_says_the_command(m
     for name in FACADES:
         said = machine.imported(name)
         assert MISSING in said
-        assert machine.conflict(name) in said
+        assert machine.state(name) == "damaged"
         machine.follow(said)
         assert is_well(machine, name)
 
 
 def test_foreign_package_alone_is_no_conflict(machine):
     machine.install(*FACADES)
-    assert [machine.conflict(name) for name in FACADES] == ["None", "None"]
+    assert [(machine.imported(name), machine.state(name)) for name in FACADES] == [("PyPI", "foreign")] * 2
+
+
+def test_facade_that_is_overwritten_without_hopyard_is_left_alone(machine):
+    machine.install("hopyard-tensorflowonspark")
+    machine.install("tensorflowonspark")
+    program = "import tensorflowonspark; print(tensorflowonspark.WHOSE)"
+    assert machine.python(program, hopyard_is_there=False) == "PyPI"

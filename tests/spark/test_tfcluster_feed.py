@@ -95,6 +95,10 @@ def read_nothing(args: Any, ctx: Any) -> None:
     time.sleep(600)
 
 
+def take_one_row(args: object, ctx: Any) -> None:
+    ctx.get_data_feed().next_batch(1)
+
+
 def without_end(numbers: Iterable[int]) -> Iterator[int]:
     return itertools.chain(numbers, itertools.count())
 
@@ -207,6 +211,22 @@ def test_an_exception_in_inference_fails_the_action_and_is_raised_by_shutdown(sc
         results.count()
     with pytest.raises(NodeFailed, match="no such picture"):
         cluster.shutdown()
+
+
+def test_results_that_are_first_used_after_shutdown_say_to_use_them_before(sc: SparkContext) -> None:
+    cluster = fed(sc, square, {})
+    results = cluster.inference(sc.parallelize([[1], [2]], 2))
+    cluster.shutdown()
+    with pytest.raises(
+        Exception, match=r"results are computed when they are used, so use them before shutdown\(\)"
+    ):
+        results.count()
+
+
+def test_a_function_that_returns_too_early_is_told_of_the_old_feed(sc: SparkContext) -> None:
+    cluster = fed(sc, take_one_row, {})
+    with pytest.raises(NodeFailed, match=r"or call tf_feed\.terminate\(\)"):
+        cluster.train(sc.parallelize(range(1000), 2), 1)
 
 
 def test_an_exception_after_inference_is_raised_by_shutdown(sc: SparkContext) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from hopyard.errors import ForeignPackage
-from hopyard.foreign_package import FACADES, find_conflict, refuse_foreign
+from hopyard.foreign_package import FACADES, MARK, State, refuse_foreign, state_of
 
 pytestmark = pytest.mark.unit
 
@@ -35,9 +38,11 @@ def test_facade_in_an_archive_has_no_neighbours(tmp_path):
 
 @pytest.mark.parametrize("name", FACADES)
 def test_facade_of_this_installation_is_in_order(name):
-    assert find_conflict(name) is None
+    assert state_of(name, sys.path) is State.OURS
 
 
 @pytest.mark.parametrize("name", FACADES)
 def test_facade_carries_the_mark_that_tells_it_from_the_other(name):
-    assert __import__(name).__hopyard__
+    facade = __import__(name)
+    assert facade.__hopyard__
+    assert MARK in Path(facade.__file__).read_bytes()

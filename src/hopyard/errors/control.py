@@ -29,17 +29,21 @@ class BackendFailed(HopyardError, RuntimeError):
 
 
 class NodesMissing(HopyardError, TimeoutError):
-    """Not all nodes of a run arrived in time."""
+    """Not all nodes of a run arrived in time.
+
+    The option has a name of its own, for facades: their users know another one.
+    """
 
     missing: tuple[str, ...]
     size: int
     seconds: float
+    option = "start_timeout"
 
     def __str__(self) -> str:
         shown = ", ".join(self.missing[:10]) + (", ..." if len(self.missing) > 10 else "")
         return (
             f"{self.size - len(self.missing)} of {self.size} nodes arrived within {self.seconds:g} s; missing: "
-            f"{shown}. Ask for fewer nodes, free slots that other jobs hold, or raise start_timeout."
+            f"{shown}. Ask for fewer nodes, free slots that other jobs hold, or raise {self.option}."
         )
 
 

@@ -53,16 +53,21 @@ class FeedMiscounted(HopyardError, RuntimeError):
 
 
 class FeedNotRead(HopyardError, RuntimeError):
-    """A function returned before it had read what it was fed."""
+    """A function returned before it had read what it was fed.
+
+    What to do is apart, for facades: their users know other names.
+    """
 
     consumed: int
     left: str
-    text = (
-        "the function returned after {consumed} rows of its feed and left {left} unread. "
+    remedy = (
         "Read the rows of all epochs (for epoch in feed.epochs(): for batch in epoch.as_numpy(32): ...), or call "
         "feed.terminate() if it is meant to end early. "
         "With Keras's fit(steps_per_epoch=...), give it dataset.repeat()."
     )
+
+    def __str__(self) -> str:
+        return f"the function returned after {self.consumed} rows of its feed and left {self.left} unread. {self.remedy}"
 
 
 class NoMoreEpochs(HopyardError, RuntimeError):

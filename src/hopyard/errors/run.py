@@ -31,7 +31,7 @@ class NotInsideRun(HopyardError, RuntimeError):
     """Something that only a running training function has was asked for elsewhere."""
 
     asked: str
-    text = "{asked} exists only on a node; ask for it inside the function that hopyard.launch() runs."
+    text = "{asked} exists only on a node; ask for it inside the function that runs on the nodes."
 
 
 class BadReport(HopyardError, TypeError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
@@ -108,6 +108,28 @@ class Framework:
 
     def forget(self, module: ModuleType) -> None:
         """Drops what it keeps of a trial, so that the next one in this process finds it as new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A row of a table of errors that programs for older releases get.
+
+    Attributes:
+        pattern: What is in the text of the error.
+        text: What to do; ``{version}`` is that of the framework.
+    """
+
+    pattern: re.Pattern[str]
+    text: str
+
+
+def advise(error: Exception, table: Iterable[Advice], version: str) -> None:
+    """Adds a note to an error: the advice of the first row that it fits, if there is one."""
+    text = text_of(error)
+    for row in table:
+        if row.pattern.search(text):
+            error.add_note(row.text.format(version=version))
+            return
 
 
 def text_of(error: Exception) -> str:

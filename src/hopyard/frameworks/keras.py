@@ -12,27 +12,32 @@ from numbers import Real
 from typing import Any
 
 from hopyard.errors import ColumnsDoNotFit
-from hopyard.frameworks.base import Framework, Report, text_of, version_of
+from hopyard.frameworks.base import Advice, Framework, Report, advise, version_of
 
-_ADVICE = (
+_ON_KERAS_2 = (
     "This looks like a program for Keras 2 that runs on Keras {version}. It runs on Keras 2 with "
     "`pip install tf_keras` and the variable TF_USE_LEGACY_KERAS=1 set where the driver starts."
 )
 # What Keras 3 and TensorFlow say to programs that Keras 2 took. Keras 2 is not the cure for tf.estimator.
-_KERAS_2 = re.compile(
-    r"must end in `?\.weights\.h5"
-    r"|must end in `?\.keras"
-    r"|Invalid filepath extension for saving"
-    r"|File format not supported"
-    r"|deprecated in Keras 3"
-    r"|PerReplica"
-    r"|ClusterCoordinator\.create_per_worker_dataset"
-    r"|Argument\(s\) not recognized: \{'(lr|decay)'"
-    r"|`?keras\.optimizers\.legacy`? is not supported in Keras 3"
-    r"|unexpected keyword argument '(workers|use_multiprocessing|max_queue_size|save_format|period)'"
-    r"|has no attribute '(fit_generator|evaluate_generator|predict_generator|predict_classes|predict_proba)'"
-    r"|module 'keras[^']*' has no attribute (?!'estimator')"
-    r"|No module named 'keras\.(engine|wrappers|preprocessing\.image)"
+_KERAS_2 = (
+    Advice(
+        re.compile(
+            r"must end in `?\.weights\.h5"
+            r"|must end in `?\.keras"
+            r"|Invalid filepath extension for saving"
+            r"|File format not supported"
+            r"|deprecated in Keras 3"
+            r"|PerReplica"
+            r"|ClusterCoordinator\.create_per_worker_dataset"
+            r"|Argument\(s\) not recognized: \{'(lr|decay)'"
+            r"|`?keras\.optimizers\.legacy`? is not supported in Keras 3"
+            r"|unexpected keyword argument '(workers|use_multiprocessing|max_queue_size|save_format|period)'"
+            r"|has no attribute '(fit_generator|evaluate_generator|predict_generator)'"
+            r"|module 'keras[^']*' has no attribute (?!'estimator')"
+            r"|No module named 'keras\.(engine|wrappers|preprocessing\.image)"
+        ),
+        _ON_KERAS_2,
+    ),
 )
 
 _OTHER_NAMES = re.compile(
@@ -55,8 +60,8 @@ class Keras(Framework):
     def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
         """Adds a note to an error that programs for Keras 2 get on Keras 3."""
         version = version_of(module)
-        if version.startswith("3") and _KERAS_2.search(text_of(error)):
-            error.add_note(_ADVICE.format(version=version))
+        if version.startswith("3"):
+            advise(error, _KERAS_2, version)
         return error
 
     def watching(self) -> AbstractContextManager[None]:

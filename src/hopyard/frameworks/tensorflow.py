@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from hopyard.frameworks.base import Framework, GpuShare, text_of, version_of
+from hopyard.frameworks.base import Advice, Framework, GpuShare, advise, text_of, version_of
 from hopyard.protocol.plan import Role
 
 if TYPE_CHECKING:
@@ -18,12 +19,43 @@ if TYPE_CHECKING:
 
 TF_CONFIG = "TF_CONFIG"
 
-_ESTIMATOR_ADVICE = (
-    "TensorFlow {version} has no tf.estimator any more; 2.15 is the last release with it: "
-    "pip install 'tensorflow==2.15.*' 'numpy<2' 'pyarrow<26' (Python 3.11)."
+# What TensorFlow 2 says to programs for earlier releases. They are lost to Keras 2, too, so the table is not in `keras`.
+_OLDER = (
+    Advice(
+        re.compile(
+            r"module '(tensorflow|keras)[^']*' has no attribute 'estimator'|cannot import name 'estimator'"
+        ),
+        "TensorFlow {version} has no tf.estimator any more; 2.15 is the last release with it: "
+        "pip install 'tensorflow==2.15.*' 'numpy<2' 'pyarrow<26' (Python 3.11).",
+    ),
+    Advice(
+        re.compile(
+            r"has no attribute 'contrib'|No module named 'tensorflow\.contrib|cannot import name 'contrib'"
+        ),
+        "tf.contrib ended with TensorFlow 1. Parts of it are packages of their own (tf_slim, tensorflow_probability); "
+        "its layers are in tf.keras.layers.",
+    ),
+    Advice(
+        re.compile(r"No module named 'tensorflow\.examples"),
+        "The tutorials are not in TensorFlow {version}; tf.keras.datasets.mnist.load_data() returns the images.",
+    ),
+    Advice(
+        re.compile(r"Keras cannot be imported\. Check that it is installed"),
+        "TF_USE_LEGACY_KERAS=1 asks for Keras 2: pip install tf_keras, in the version of TensorFlow ({version}), where the "
+        "nodes run, too.",
+    ),
+    Advice(
+        re.compile(r"has no attribute 'predict_(classes|proba)'"),
+        "No Keras of TensorFlow {version} has it: model.predict(x) returns the probabilities, and "
+        "model.predict(x).argmax(axis=-1) the classes.",
+    ),
 )
-_ESTIMATOR = re.compile(
-    r"module '(tensorflow|keras)[^']*' has no attribute 'estimator'|cannot import name 'estimator'"
+_NO_ATTRIBUTE = re.compile(
+    r"module 'tensorflow(\._api\.v2\.(?P<part>[\w.]+))?' has no attribute '(?P<name>\w+)'"
+)
+_TENSORFLOW_1 = (
+    "This is a program for TensorFlow 1. Most run on TensorFlow {version} if they say "
+    "`import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()` instead of `import tensorflow as tf`."
 )
 
 
@@ -86,12 +118,25 @@ class TensorFlow(Framework):
         return feed_dataset(source, batch_size, selection)
 
     def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
-        """Returns the error of Python code that TensorFlow has made its own of, and says where tf.estimator is left."""
+        """Returns the error of Python code that TensorFlow has made its own of, with advice to programs for older releases."""
         error = hidden_error(error, noted) or error
         version = version_of(module)
-        if version and _ESTIMATOR.search(text_of(error)):
-            error.add_note(_ESTIMATOR_ADVICE.format(version=version))
+        if version:
+            advise(error, chain(_OLDER, _missing_in_2(error, module)), version)
         return error
+
+
+def _missing_in_2(error: Exception, module: Any) -> Iterator[Advice]:
+    """Yields the advice for an error that TensorFlow 1 would not have raised, if it is one."""
+    missing = _NO_ATTRIBUTE.search(text_of(error))
+    if missing is None:
+        return
+    names = [*filter(None, (missing["part"] or "").split(".")), missing["name"]]
+    found = module.compat.v1
+    for name in names:
+        found = getattr(found, name, None)
+    if found is not None:
+        yield Advice(_NO_ATTRIBUTE, _TENSORFLOW_1)
 
 
 def hidden_error(error: Exception, noted: Sequence[Exception]) -> Exception | None:

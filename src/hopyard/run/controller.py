@@ -22,6 +22,7 @@ from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.frameworks.registry import driver_variables
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import failure
+from hopyard.run.announcement import tell_left_files
 from hopyard.run.options import TrainSpec
 from hopyard.store import Project
 from hopyard.tensorboard.chief import NAME as TENSORBOARD
@@ -220,6 +221,8 @@ class RunController:
                     continue
                 raise
             if end is not None:
+                outcomes = (outcome.record for outcome in end.outcomes)
+                tell_left_files(self._score.project, self._run.id, outcomes)
                 return _with_culprit(end)
             self._look_for_tensorboard(group)
 

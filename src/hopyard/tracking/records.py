@@ -135,6 +135,8 @@ class NodeOutcome(Record):
         ended: When its process ended.
         attempt: Which start of the run's nodes this was, from 0.
         port_taken: Whether another process listened at its port when it had failed.
+        kept: What its function left in the working folder of the executor, and is kept with the run.
+        lost: What it left there, and is not kept; where it is, and why.
     """
 
     rank: int
@@ -151,6 +153,8 @@ class NodeOutcome(Record):
     ended: float
     attempt: int = 0
     port_taken: bool = False
+    kept: str = ""
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from hopyard.protocol.node_status import Heartbeat
 from hopyard.store import FolderSync, SyncReport
 from hopyard.tracking import MetricPoint, NodeOutcome, NodeState, NodeWriter, run_paths
 from hopyard.worker.checkpoints import Checkpoints
-from hopyard.worker.left_files import WorkingFolder, gather
+from hopyard.worker.left_files import KEPT_IN, WorkingFolder, gather
 from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.rescue import rescue
 from hopyard.worker.tail import Tail
@@ -166,7 +166,7 @@ class NodeRecorder:
         """
         is_rescued = False
         try:
-            self._tell_of_left_files(record)
+            record = self._keep_left_files(record)
             self._tell(self._sync.final())
             self._checkpoints.final()
         except Exception as error:  # noqa: BLE001  each store has its own exceptions; told in the record
@@ -185,14 +185,18 @@ class NodeRecorder:
             record = _failed_to_store(record, f"{problem}; {aside}" if aside else problem)
         return record
 
-    def _tell_of_left_files(self, record: NodeOutcome) -> None:
-        """Keeps what lies beside the log folder, and says what lies elsewhere if the function did not fail."""
+    def _keep_left_files(self, record: NodeOutcome) -> NodeOutcome:
+        """Keeps what lies beside the log folder or in the working folder, says so, and has it on the record."""
         for name, kept_as in gather(self.logdir):
             text = f"{name!r} was left beside the log folder, and is kept in it as {kept_as!r}"
             self.line(f"[hopyard] {text}: write os.path.join(logdir, {kept_as!r})".encode())
-        told = self._working_folder.told() if record.state is NodeState.FINISHED else ""
-        if told:
-            self.line(f"[hopyard] {told}".encode())
+        left = self._working_folder.keep(self.logdir)
+        if left.kept:
+            text = f"left in the working folder, and kept with the run in {KEPT_IN}/: {left.kept}"
+            self.line(f"[hopyard] {text}".encode())
+        if left.lost:
+            self.line(f"[hopyard] left in the working folder, and not kept: {left.lost}".encode())
+        return replace(record, kept=left.kept, lost=left.lost)
 
     def _tell(self, report: SyncReport) -> None:
         """Says in the log which files are not in the project under their own names."""

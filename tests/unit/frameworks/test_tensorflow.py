@@ -56,6 +56,43 @@ def test_estimators_are_told_of_the_last_tensorflow_that_has_them(module: str) -
     assert note.startswith("TensorFlow 2.21.0 has no tf.estimator any more; 2.15 is the last release")
 
 
+OLD_PARTS = SimpleNamespace(placeholder=1, app=1, train=SimpleNamespace(AdamOptimizer=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (
+            "module 'tensorflow' has no attribute 'placeholder'",
+            "import tensorflow.compat.v1 as tf; tf.disable_v2",
+        ),
+        ("module 'tensorflow' has no attribute 'app'", "import tensorflow.compat.v1 as tf"),
+        (
+            "module 'tensorflow._api.v2.train' has no attribute 'AdamOptimizer'",
+            "import tensorflow.compat.v1 as tf",
+        ),
+        ("module 'tensorflow' has no attribute 'contrib'", "tf.contrib ended with TensorFlow 1"),
+        ("No module named 'tensorflow.contrib'", "tf.contrib ended with TensorFlow 1"),
+        ("No module named 'tensorflow.examples'", "tf.keras.datasets.mnist.load_data()"),
+        ("Keras cannot be imported. Check that it is installed.", "pip install tf_keras, in the version of"),
+        ("'Sequential' object has no attribute 'predict_classes'", "model.predict(x).argmax(axis=-1)"),
+    ],
+)
+def test_programs_for_older_releases_are_told_what_to_write(text: str, advice: str) -> None:
+    tensorflow = SimpleNamespace(__version__="2.21.0", compat=SimpleNamespace(v1=OLD_PARTS))
+    (note,) = TensorFlow().explain(AttributeError(text), tensorflow, ()).__notes__
+    assert advice in note
+
+
+@pytest.mark.parametrize("name", ["foo", "train.Foo"])
+def test_what_no_release_had_is_not_said_to_be_of_an_older_one(name: str) -> None:
+    part, _, missing = name.rpartition(".")
+    module = f"tensorflow._api.v2.{part}" if part else "tensorflow"
+    tensorflow = SimpleNamespace(__version__="2.21.0", compat=SimpleNamespace(v1=OLD_PARTS))
+    error = AttributeError(f"module {module!r} has no attribute {missing!r}")
+    assert not hasattr(TensorFlow().explain(error, tensorflow, ()), "__notes__")
+
+
 def test_a_tensorflow_that_is_still_being_imported_explains_nothing() -> None:
     error = AttributeError("module 'tensorflow' has no attribute 'estimator'")
     TensorFlow().explain(error, SimpleNamespace(), ())

@@ -411,4 +411,4 @@ def test_a_run_that_is_to_be_fed_and_is_not_says_so(caplog: pytest.LogCaptureFix
     with Cluster(count_epochs, backend="processes", feed=True) as cluster:
         pass
     assert cluster.wait().value == 0
-    assert caplog.text.count("nothing was fed: call train() or inference() before wait()") == 1
+    assert caplog.text.count("nothing was fed: call train() or inference() before shutdown() or wait()") == 1

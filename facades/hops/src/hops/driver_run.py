@@ -14,7 +14,7 @@ from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.inline import InlineBackend
 from hopyard.run.context import NodeContext
 from hopyard.run.launch import launch
-from hopyard.spark.session import active_spark
+from hopyard.spark.session import active_context
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
 from hopyard.worker.task import NodeTask
@@ -48,8 +48,7 @@ def begin(
     """
     if _under_way() is not None:
         raise RuntimeError("an experiment is under way already; call experiment.end() first")
-    session: Any = spark if spark is not None else active_spark()
-    context = getattr(session, "sparkContext", session)
+    context = active_context() if spark is None else getattr(spark, "sparkContext", spark)
     label = Label.of(name, versioned_resources, description)
     run = DriverRun(label, application=None if context is None else str(context.applicationId))
     with versioned(label.resources) as resources:

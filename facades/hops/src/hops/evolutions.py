@@ -13,7 +13,8 @@ from hops.launches import between
 from hops.names import takes_names
 from hops.resources import versioned
 from hops.returned_files import keeping
-from hops.searches import METRIC, check_some_ended, search_options
+from hops.searches import check_some_ended, search_options
+from hops.summary import METRIC, tell_results
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
 
@@ -115,7 +116,7 @@ def differential_evolution(
             **search_options(label, direction, key, spark),
         )
         resources.copy_to(study.logdir)
-    check_some_ended(study)
+    tell_results(check_some_ended(study), "differential evolution", direction)
     if cleanup_generations:
         remove_generations(study)
     return of_study(study, era, key=key, evolves=True)

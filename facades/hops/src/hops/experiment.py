@@ -66,7 +66,7 @@ def launch(
         local_logdir: Without effect: `hops.tensorboard.logdir` is always local, and always copied.
         versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
-        metric_key: Without effect: all that the function returns is kept.
+        metric_key: What the metric of the run is called in a dict that the function returns; all of it is kept.
         spark: The session; the active one if not given.
         names: What the arguments were called; given by the decorator.
 
@@ -77,7 +77,7 @@ def launch(
     """
     era = era_of(names)
     label = Label.of(name, versioned_resources, description)
-    return of_run(launch_each(keeping(map_fun, era), args_dict or {}, label, spark), era)
+    return of_run(launch_each(keeping(map_fun, era), args_dict or {}, label, spark, metric_key), era)
 
 
 @takes_spark
@@ -106,7 +106,7 @@ def parameter_server(
         versioned_resources: Files of the project that are copied into the run's folder.
         description: Free text that is kept with the run.
         evaluator: Whether one of the executors evaluates.
-        metric_key: Without effect: all that the chief returns is kept.
+        metric_key: What the metric of the run is called in a dict that the chief returns; all of it is kept.
         spark: The session; the active one if not given.
         names: What the arguments were called; given by the decorator.
 
@@ -120,7 +120,7 @@ def parameter_server(
         raise InvalidSessionSetting(_PARAMETER_SERVERS, "0", remedy)
     label = Label.of(name, versioned_resources, description, evaluator)
     nodes = util.num_executors(spark=spark)
-    return _distribute(map_fun, "parameter_server", label, nodes, servers, spark, era_of(names))
+    return _distribute(map_fun, "parameter_server", label, nodes, servers, spark, era_of(names), metric_key)
 
 
 @takes_spark
@@ -149,7 +149,7 @@ def collective_all_reduce(
     label = Label.of(name, versioned_resources, description, evaluator)
     _refuse_parameter_servers(spark)
     nodes = util.num_executors(spark=spark)
-    return _distribute(map_fun, "collective_all_reduce", label, nodes, 0, spark, era_of(names))
+    return _distribute(map_fun, "collective_all_reduce", label, nodes, 0, spark, era_of(names), metric_key)
 
 
 allreduce = collective_all_reduce  # its name in 2.6.6 to 2.7
@@ -179,7 +179,7 @@ def mirrored(
     """
     label = Label.of(name, versioned_resources, description, evaluator)
     _refuse_parameter_servers(spark)
-    return _distribute(map_fun, "mirrored", label, 1 + label.evaluator, 0, spark, era_of(names))
+    return _distribute(map_fun, "mirrored", label, 1 + label.evaluator, 0, spark, era_of(names), metric_key)
 
 
 def _refuse_parameter_servers(spark: Any) -> None:
@@ -190,7 +190,16 @@ def _refuse_parameter_servers(spark: Any) -> None:
 
 
 def _distribute(
-    map_fun: Callable[[], Any], kind: str, label: Label, nodes: int, servers: int, spark: Any, era: Era
+    map_fun: Callable[[], Any],
+    kind: str,
+    label: Label,
+    nodes: int,
+    servers: int,
+    spark: Any,
+    era: Era,
+    metric_key: str | None,
 ) -> Returned:
-    result = run(keeping(map_fun, era), None, label, spark, kind, nodes=nodes, servers=servers)
+    result = run(
+        keeping(map_fun, era), None, label, spark, kind, nodes=nodes, servers=servers, metric_key=metric_key
+    )
     return of_run(result, era)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hops.failures import raise_failed
 from hops.label import Label, has_tensorboard
 from hops.resources import versioned
+from hops.summary import keep_metric
 from hopyard.run.cluster import Cluster
 from hopyard.run.result import RunResult
+from tensorflowonspark.notice import tell_where
 
 if TYPE_CHECKING:
     from hopyard.search.space.parameters import Range
@@ -20,7 +22,11 @@ KIND = "launcher"
 
 
 def launch_each(
-    function: Callable[..., Any], args_dict: Mapping[str, Iterable[Any]], label: Label, spark: Any
+    function: Callable[..., Any],
+    args_dict: Mapping[str, Iterable[Any]],
+    label: Label,
+    spark: Any,
+    metric_key: str | None = None,
 ) -> RunResult | Study:
     """Runs a function with the first value of each list, with the second of each, and so on; returns what came of it.
 
@@ -29,6 +35,7 @@ def launch_each(
         args_dict: A list of values for each of its arguments, all of one length; may be empty.
         label: What the run is called.
         spark: The session; the active one if None.
+        metric_key: As for `run`.
 
     Raises:
         ValueError: The lists are not of one length.
@@ -40,7 +47,8 @@ def launch_each(
         raise ValueError("Length of each function argument list must be equal")
     if lengths and lengths != {1}:
         return _launch_rows(function, lists, label, spark)
-    return run(function, {name: values[0] for name, values in lists.items()} or None, label, spark, KIND)
+    args = {name: values[0] for name, values in lists.items()}
+    return run(function, args or None, label, spark, KIND, metric_key=metric_key)
 
 
 def run(
@@ -52,6 +60,7 @@ def run(
     *,
     nodes: int = 1,
     servers: int = 0,
+    metric_key: str | None = None,
 ) -> RunResult:
     """Runs a function on nodes, with a TensorBoard where that is installed; returns what came of it.
 
@@ -63,6 +72,7 @@ def run(
         kind: The folder that groups runs of this kind.
         nodes: How many nodes there are in all.
         servers: How many of them are parameter servers.
+        metric_key: What the metric of the run is called in a dict that the function returns.
 
     Raises:
         PathNotFound: One of the files is not there.
@@ -81,8 +91,11 @@ def run(
         tensorboard=has_tensorboard(),
     )
     with versioned(label.resources) as resources, cluster:
+        tell_where(cluster)
         resources.copy_to(cluster.logdir)
-        return cluster.wait()
+        result = cluster.wait()
+    keep_metric(result, metric_key)
+    return result
 
 
 def listed(args_dict: Mapping[str, Iterable[Any]]) -> dict[str, Sequence[Any]]:

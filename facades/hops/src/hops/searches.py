@@ -13,12 +13,11 @@ from hops.launches import between, listed
 from hops.names import takes_names
 from hops.resources import versioned
 from hops.returned_files import keeping
+from hops.summary import METRIC, tell_results
 
 if TYPE_CHECKING:
     from hopyard.search.options import SearchOptions
     from hopyard.search.study.study import Study
-
-METRIC = "metric"
 
 
 @takes_spark
@@ -67,7 +66,8 @@ def grid_search(
             keeping(map_fun, era), listed(args_dict), **search_options(label, direction, key, spark)
         )
         resources.copy_to(study.logdir)
-    return of_study(check_some_ended(study), era, key=key)
+    tell_results(check_some_ended(study), "grid search", direction)
+    return of_study(study, era, key=key)
 
 
 @takes_spark
@@ -110,7 +110,8 @@ def random_search(
     with versioned(label.resources) as resources:
         study = search(keeping(map_fun, era), between(boundary_dict), trials=samples, **options)
         resources.copy_to(study.logdir)
-    return of_study(check_some_ended(study), era, key=key)
+    tell_results(check_some_ended(study), "random search", direction)
+    return of_study(study, era, key=key)
 
 
 def search_options(label: Label, direction: str, key: str, spark: Any) -> SearchOptions:

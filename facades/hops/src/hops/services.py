@@ -35,6 +35,10 @@ SERVICES = {
         "give the connector the address of yours",
     ),
     "exceptions": ("had the errors of HopsWorks' REST service", "catch hopyard.errors.HopyardError"),
+    "experiment_impl": (
+        "was the inside of hops.experiment on HopsWorks",
+        "call the functions of hops.experiment",
+    ),
     "facets": (
         "showed Google Facets in a HopsWorks notebook",
         "pip install facets-overview and call it directly",

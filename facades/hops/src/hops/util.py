@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hops.calls import takes_spark
 from hopyard.errors import MissingDependency, NoActiveSpark
-from hopyard.spark.session import SessionSettings, active_spark
+from hopyard.spark.session import SessionSettings, active_context
 from hopyard.wire.address import routable_address
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def get_ip_address() -> str:
 
 
 def _settings(spark: SparkSession | SparkContext | None) -> SessionSettings:
-    session: Any = spark if hasattr(spark, "sparkContext") else active_spark()
-    if session is None:
+    context = spark or active_context()
+    if context is None:
         raise NoActiveSpark
-    return SessionSettings.from_spark(session)
+    return SessionSettings.from_spark(context)

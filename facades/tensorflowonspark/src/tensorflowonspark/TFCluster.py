@@ -16,6 +16,7 @@ from tensorflowonspark.feed_data import as_rdd, drain, epochs, is_stream
 from tensorflowonspark.map_call import MapCall, bound
 from tensorflowonspark.node_manager import unknown
 from tensorflowonspark.notice import tell, tell_where
+from tensorflowonspark.old_names import old_names
 from tensorflowonspark.order import QUEUES, RESERVATION_SECONDS, InputMode, Later, Order
 from tensorflowonspark.reservation import Server
 from tensorflowonspark.roles import Roles
@@ -81,7 +82,8 @@ class TFCluster:
             spark=self.sc,
         ).start()
         tell_where(self._run)
-        self._run.ready()
+        with old_names():
+            self._run.ready()
         return self
 
     @property

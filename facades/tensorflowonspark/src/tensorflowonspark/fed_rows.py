@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from hopyard.errors import NotFed
+
 if TYPE_CHECKING:
     from hopyard.run.data_feed import DataFeed
 
@@ -68,5 +70,8 @@ class FedRows:
     def _feed(self) -> DataFeed:
         with self._opening:
             if self._opened is None:
-                self._opened = self._open_feed()
+                try:
+                    self._opened = self._open_feed()
+                except NotFed as error:
+                    raise NotFed("a data feed", error.reason) from None
             return self._opened

@@ -18,6 +18,7 @@ from hopyard.protocol.plan import Role
 from hopyard.run.call import NodeCall
 from hopyard.run.context import NodeContext
 from tensorflowonspark.node_manager import NodeManager
+from tensorflowonspark.old_names import old_names
 from tensorflowonspark.order import QUEUES
 from tensorflowonspark.roles import Roles
 from tensorflowonspark.TFSparkNode import TFNodeContext
@@ -46,6 +47,11 @@ class MapCall(NodeCall):
     release_port: bool = True
     queues: tuple[str, ...] = QUEUES
     is_fed: bool = False
+
+    def __call__(self) -> None:
+        """Runs the node; its errors have the names that the program knows."""
+        with old_names():
+            NodeCall.__call__(self)  # a dataclass with slots has no super()
 
     def _call(self, context: NodeContext | None) -> None:
         """Calls the function; what it returns is nobody's, so it need not be picklable."""

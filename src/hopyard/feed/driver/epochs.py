@@ -76,7 +76,7 @@ class EpochFeeder:
             NotFed: All nodes have returned.
         """
         if not team.nodes:
-            raise NotFed("train()", "the functions of all nodes have returned; start a new Cluster")
+            raise NotFed("train()", "the functions of all nodes have returned; start another cluster")
         began = time.monotonic()
         self._begin(team, feed, number, keeps=keeps, left=left, is_pickled=source.is_pickled)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, signer=self._signer, seed=order.seed)

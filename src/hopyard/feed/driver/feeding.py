@@ -29,7 +29,7 @@ from hopyard.feed.task.partition_sender import PartitionReport
 LOG = logging.getLogger(__name__)
 LEAST_GATHER_SECONDS = 120.0
 NOTHING_FED = (
-    "the nodes are told that nothing more will come, and nothing was fed: call train() or inference() before wait(), or before the "
+    "the nodes are told that nothing more will come, and nothing was fed: call train() or inference() before shutdown() or wait(), or before the "
     "with block ends"
 )
 
@@ -198,7 +198,7 @@ class FeedController:
         source = source_of("inference", data)
         team = self._nodes.gather(max(feed_timeout, LEAST_GATHER_SECONDS))
         if not team.nodes:
-            raise NotFed("inference()", "the run has ended")
+            raise NotFed("inference()", "the run has ended; start another cluster")
         self._was_asked = True
         plan = InferencePlan(nodes=team.nodes, seconds=feed_timeout, signer=self._signer)
         results = source.ask(plan, schema, keep)

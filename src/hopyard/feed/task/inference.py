@@ -86,7 +86,8 @@ def ask(
             lent.is_settled = True
         except PeerGone as error:
             reason = (
-                f"node {node.rank} on {node.host} has ended ({error}); if the cluster starts it again, "
-                "call inference() again, and otherwise shutdown() of the cluster says why"
+                f"node {node.rank} on {node.host} has ended; results are computed when they are used, so use them before "
+                "shutdown() of the cluster, which says why a node failed; if the cluster starts it again, call "
+                "inference() again"
             )
             raise NotFed(f"inference on partition {partition}", reason) from error

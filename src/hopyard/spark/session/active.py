@@ -32,11 +32,21 @@ def active_spark() -> SparkSession | None:
         return None
 
 
+def active_context() -> SparkContext | None:
+    """Returns the Spark context of this process, which may have no session yet, or None; never starts one."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+
+    active: SparkContext | None = SparkContext._active_spark_context  # noqa: SLF001  as above
+    return active
+
+
 def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -> SparkContext:
-    """Returns the context of a session, or of the active one, that can run nodes.
+    """Returns the context of a session, or the active one, that can run nodes.
 
     Args:
-        spark: A session or its context; None for the active one.
+        spark: A session or its context; None for the active context, whether it has a session or not.
         needed_for: What needs it, for the error that says that pyspark is missing.
 
     Raises:
@@ -45,7 +55,7 @@ def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -
         SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
     """
     require_pyspark(needed_for)
-    session: object = spark if spark is not None else active_spark()
+    session: object = spark if spark is not None else active_context()
     if session is None:
         refuse_connect_mode()
         raise NoActiveSpark

@@ -13,6 +13,7 @@ from hopyard.spark.session.memory import memory_in_mb
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 _INSTANCES = "spark.executor.instances"
@@ -67,8 +68,10 @@ class SessionSettings:
         return conf
 
     @classmethod
-    def from_spark(cls, spark: SparkSession, *, environ: Mapping[str, str] = os.environ) -> Self:
-        """Reads the settings of a running session back.
+    def from_spark(
+        cls, spark: SparkSession | SparkContext, *, environ: Mapping[str, str] = os.environ
+    ) -> Self:
+        """Reads the settings of a running session, or of its context, back.
 
         A ``local[n]`` master has no executors: what it runs at once are its n threads. That of a
         ``local-cluster[n,cores,memory]`` says how many there are. Where the session does not say how many
@@ -77,7 +80,7 @@ class SessionSettings:
         Raises:
             InvalidSessionSetting: The session says nothing usable.
         """
-        context = spark.sparkContext
+        context = spark.sparkContext if hasattr(spark, "sparkContext") else spark
         conf = dict(context.getConf().getAll())
         executors = _executors(conf)
         if executors is None and _is_threads(context.master or ""):

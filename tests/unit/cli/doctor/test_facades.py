@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hopyard.cli.doctor.facades import State, check_facades, state_of
+from hopyard.cli.doctor.facades import check_facades
 from hopyard.cli.doctor.finding import Verdict
+from hopyard.foreign_package import State, state_of
 
 pytestmark = pytest.mark.unit
 
