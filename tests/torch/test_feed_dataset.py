@@ -206,11 +206,10 @@ def test_a_feed_without_a_row_is_a_dataset_without_a_batch(torch):
     assert list(feed_of().as_torch_dataset(2)) == []
 
 
-def test_a_loop_that_was_left_is_taken_up_again_with_the_next_batch(torch):
-    dataset = feed_of(numbers(range(6))).as_torch_dataset(2)
-    for _ in dataset:
-        break
-    assert [batch["x"].tolist() for batch in dataset] == [[2, 3], [4, 5]]
+def test_who_looks_at_the_first_batch_loses_no_row(torch):
+    loader = torch.utils.data.DataLoader(feed_of(numbers(range(6))).as_torch_dataset(2), batch_size=None)
+    assert next(iter(loader))["x"].tolist() == [0, 1]
+    assert [batch["x"].tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_a_terminated_feed_ends_the_loop(torch):

@@ -65,6 +65,18 @@ class FeedNotRead(HopyardError, RuntimeError):
     )
 
 
+class EpochLeft(HopyardError, RuntimeError):
+    """A loop was left so far within an epoch that another one cannot begin the epoch again."""
+
+    epoch: int
+    rows: int
+    limit: int
+    text = (
+        "a loop was left after {rows} rows of epoch {epoch}, and only the first {limit} MB of an epoch can be read again. "
+        "Read each epoch in one loop; or use feed.epochs(), which passes over what a loop leaves."
+    )
+
+
 class NoMoreEpochs(HopyardError, RuntimeError):
     """A function asks for more epochs than were fed."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments
+from hopyard.feed.node.epoch_loop import EpochLoop
 from hopyard.feed.node.rows import Rows
 from hopyard.frameworks.registry import dataset
 from hopyard.frameworks.selection import Selection
@@ -64,10 +65,10 @@ class Datasets(ABC):
     ) -> Any:
         """Returns a `tf.data.Dataset` of batches, for ``model.fit(dataset, epochs=n)``: tensors by column.
 
-        It waits for the first batch and takes it, since that tells which tensors there are: dense ones of numbers, and
-        of lists and Spark ML vectors of the same length; ragged ones of lists that vary; `tf.string` for text. Dates
-        are int64, in days since 1970, and timestamps and durations in microseconds. Rows are read ahead while the
-        model trains: `terminate()` ends the dataset after those, and they are lost to who leaves a loop over it.
+        It waits for the first batch, since that tells which tensors there are: dense ones of numbers, and of lists and
+        Spark ML vectors of the same length; ragged ones of lists that vary; `tf.string` for text. Dates are int64, in
+        days since 1970, and timestamps and durations in microseconds. Rows are read ahead while the model trains:
+        `terminate()` ends the dataset after those.
 
         With ``fit(steps_per_epoch=k)`` give it ``dataset.repeat()``, since Keras then reads on in one loop.
 
@@ -127,6 +128,31 @@ class Datasets(ABC):
         selection = _selection(columns, fill_nulls, dtypes, ragged)
         made: FeedDataset = dataset("torch", "as_torch_dataset", self, batch_size, selection)
         return made
+
+
+class FedDatasets(Datasets):
+    """Datasets whose rows are fed."""
+
+    @abstractmethod
+    def begin_loop(self, rows: int) -> EpochLoop:
+        """Begins a loop over an epoch, in batches of so many rows."""
+
+    @abstractmethod
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields the batches of an epoch.
+
+        Raises:
+            NoMoreEpochs: All epochs have been read, and nothing more will come.
+            EpochLeft: An earlier loop was left so late that the epoch cannot be begun again.
+            BadArguments: Another loop has begun meanwhile.
+        """
+        loop = self.begin_loop(rows)
+        while len(batch := loop.batch()):
+            yield batch
+        loop.end()
 
 
 @dataclass(frozen=True, slots=True)
