@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
+from hopyard.frameworks.keras import Keras
 from hopyard.frameworks.tensorflow import hidden_error
 from hopyard.run.data_feed import DataFeed, ValidationFeed
+from hopyard.run.reporter import Reporter
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.tensorflow
@@ -398,6 +400,22 @@ def test_the_error_that_tensorflow_made_its_own_of_is_known(tf):
     with pytest.raises(tf.errors.InvalidArgumentError) as other:
         tf.linalg.matmul(tf.ones([2, 2]), tf.ones([3, 3]))
     assert hidden_error(other.value, [feed.noted]) is None
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_who_trains_on_the_feed_itself_is_told_to_make_a_dataset(tf, package):
+    keras = pytest.importorskip(package)
+    with pytest.raises(ValueError, match=r"DataFeed|data_feed") as caught:
+        compiled(keras).fit(epochs_of([lines(100)]), verbose=0)
+    assert "as_tf_dataset" in Keras().explain(caught.value, keras, ()).__notes__[-1]
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_a_reporter_among_the_callbacks_says_what_is_one(tf, package):
+    keras = pytest.importorskip(package)
+    callbacks = [Reporter(SimpleNamespace())]
+    with pytest.raises(BadArguments, match="as_keras_callback"):
+        compiled(keras).fit(np.zeros((4, 1)), np.zeros(4), callbacks=callbacks, verbose=0)
 
 
 def test_keras_with_steps_per_epoch_reads_a_dataset_that_repeats(tf):

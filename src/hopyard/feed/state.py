@@ -10,10 +10,6 @@ from typing import Any, Self
 ADDRESS = "feed"
 STATE = "feed.state"
 ALONE = "feed.alone"
-HAS_LEARNT_ALONE = (
-    "each of the %d nodes has trained a model of its own: no strategy of TensorFlow and no torch.distributed joined them. "
-    "If they were to train one model together, see https://github.com/hopyard/hopyard/blob/main/docs/distributed.md"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

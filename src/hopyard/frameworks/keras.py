@@ -39,6 +39,12 @@ _OTHER_NAMES = re.compile(
     r"The structure of `inputs` doesn't match the expected structure\.?\s*Expected: (?P<expected>.*?)\s*Received: inputs=(?P<received>.*)",
     re.DOTALL,
 )
+# What `fit`, `evaluate` and `predict` say that got a feed, and not a dataset of it.
+_NO_DATASET = re.compile(
+    r"Unrecognized data type: .*\.(DataFeed|Epoch|ValidationFeed)'|Failed to find data adapter.*data_feed\.",
+    re.DOTALL,
+)
+_DATASET = "A feed is no dataset: give model.fit(ctx.feed().as_tf_dataset(32, label=...))."
 
 
 class Keras(Framework):
@@ -53,10 +59,12 @@ class Keras(Framework):
         return type("KerasReport", (_EpochEnds, base), {})(report)
 
     def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
-        """Adds a note to an error that programs for Keras 2 get on Keras 3."""
+        """Adds a note to an error that programs for Keras 2 get on Keras 3, and to that of who trains on the feed itself."""
         version = version_of(module)
         if version.startswith("3") and _KERAS_2.search(text_of(error)):
             error.add_note(_ADVICE.format(version=version))
+        if _NO_DATASET.search(text_of(error)):
+            error.add_note(_DATASET)
         return error
 
     def watching(self) -> AbstractContextManager[None]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import tensorflow as tf
 
-from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
+from hopyard.errors import BadArguments, EmptyEpoch, NothingFed
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
@@ -72,8 +72,9 @@ def _dataset(source: EpochSource, layout: _Layout, parts: Callable[[], Iterator[
         output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs()),
     )
     # What is prefetched includes the batches without rows: between any two elements TensorFlow can end its thread.
-    dataset = dataset.prefetch(READ_AHEAD).filter(_has_rows)
-    return dataset.map(tf.autograph.experimental.do_not_convert(layout.element)).with_options(_options())
+    # A flat_map stays as it is, whereas TensorFlow runs a map for several elements at once, and so reads ahead.
+    elements = tf.autograph.experimental.do_not_convert(layout.elements)
+    return dataset.prefetch(READ_AHEAD).flat_map(elements).with_options(_options())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +86,12 @@ class _Layout:
 
     @classmethod
     def of(cls, sample: pa.RecordBatch, selection: Selection) -> _Layout:
-        label = selection.label
-        if label is not None and label not in sample.schema.names:
-            raise UnknownColumns((label,), tuple(sample.schema.names))
         columns = forms(sample, selection, ASKED_BY)
         strange = [form for form in columns if form.dtype == OBJECT and not form.is_text]
         if strange:
             which = ", ".join(f"{form.name!r} ({form.kind})" for form in strange)
             raise BadArguments(ASKED_BY, f"there are no tensors of {which}; name the others in columns=")
-        if not [form for form in columns if form.name != label]:
-            raise BadArguments(ASKED_BY, f"the label {label!r} is the only column")
-        return cls(columns=columns, label=label)
+        return cls(columns=columns, label=selection.label)
 
     def part_specs(self) -> dict[str, tuple[Any, ...]]:
         """Returns what the parts of all columns look like to TensorFlow."""
@@ -119,8 +115,11 @@ class _Layout:
             for form in self.columns
         }
 
-    def element(self, _: Any, parts: dict[str, tuple[Any, ...]]) -> Any:
-        """Returns the element of the dataset that TensorFlow makes of parts."""
+    def elements(self, rows: Any, parts: dict[str, tuple[Any, ...]]) -> Any:
+        """Returns a dataset of the element that TensorFlow makes of parts; of none if they have no rows."""
+        return tf.data.Dataset.from_tensors(self._element(parts)).take(tf.cast(rows > 0, tf.int64))
+
+    def _element(self, parts: dict[str, tuple[Any, ...]]) -> Any:
         tensors = {name: _tensor(values, splits) for name, (values, *splits) in parts.items()}
         if self.label is None:
             return tensors
@@ -182,11 +181,6 @@ def _tensor_type(form: ColumnForm) -> Any:
 
 def _tensor(values: Any, splits: list[Any]) -> Any:
     return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False) if splits else values
-
-
-@tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-def _has_rows(rows: Any, _: Any) -> Any:
-    return rows > 0
 
 
 def _options() -> Any:

@@ -25,6 +25,7 @@ from hopyard.run.backend_choice import application_id, resolve
 from hopyard.run.call import bind
 from hopyard.run.controller import RunController, RunPlan
 from hopyard.run.encryption import uses_tls
+from hopyard.run.option_names import checks_feed_options
 from hopyard.run.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.run.recorded_parameters import recorded_parameters
 from hopyard.run.result import RunResult
@@ -58,8 +59,8 @@ INTERRUPTED = "it was interrupted"
 class Cluster:
     """The nodes of a run, from their start to their end.
 
-    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way. It raises what
-    ended the run unless `wait` has done so, or the run was stopped.
+    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way.
+    It raises what ended the run unless `wait` has done so, or the run was stopped.
 
         with hopyard.Cluster(train, nodes=4, ps=1) as cluster:
             print(cluster.logdir, cluster.nodes())
@@ -103,9 +104,8 @@ class Cluster:
         self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:
-            raise BadArguments(
-                call.call.name, "a function that is fed needs a parameter named ctx, for ctx.feed()"
-            )
+            needed = "a function that is fed needs a parameter named ctx, for ctx.feed()"
+            raise BadArguments(call.call.name, needed)
         self._name = options.get("name") or call.call.name
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
@@ -228,8 +228,8 @@ class Cluster:
             except BaseException as error:
                 self._end_with(error)
                 if isinstance(error, KeyboardInterrupt):
-                    where = f"what it left is in {self.logdir}."
-                    error.add_note(f"Interrupted: the run {run.id} was stopped; {where}")
+                    stopped = f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
+                    error.add_note(stopped)
                 raise
         was_told, self._is_told = self._is_told, True
         self._settle_feed()
@@ -265,6 +265,7 @@ class Cluster:
     @overload
     def train(self, data: DStream[Any], *, feed_timeout: float = ...) -> StreamFeed: ...
 
+    @checks_feed_options
     def train(
         self,
         data: object,
@@ -344,6 +345,7 @@ class Cluster:
         order = FeedOrder(timeout=feed_timeout, stream=StreamOrder(checkpoint=checkpoint, trigger=trigger))
         return self._train_stream(stream, order)
 
+    @checks_feed_options
     def inference(
         self,
         data: object,
@@ -417,14 +419,12 @@ class Cluster:
             resources.enter_context(run)
             resources.enter_context(PeriodicThread(Periodic(run.heartbeat, run.record.heartbeat_seconds)))
             companions = self._spec.companions
-            where_to = Announcement(run)
+            where_to, host = Announcement(run), self._spec.tensorboard_host
             if self._spec.tensorboard == "chief":
-                companions = (*companions, ChiefTensorBoard(host=self._spec.tensorboard_host))
+                companions = (*companions, ChiefTensorBoard(host=host))
             elif self._spec.tensorboard:
-                host = self._spec.tensorboard_host
-                resources.enter_context(
-                    LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
-                )
+                live = LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
+                resources.enter_context(live)
             score = RunPlan(
                 spec=self._spec,
                 backend=where,

@@ -165,6 +165,10 @@ def test_names_of_columns_that_are_none_are_refused() -> None:
         feed.as_tf_dataset(2, label=["y"])
 
 
+def test_arrays_are_asked_for_as_datasets_are() -> None:
+    assert numbers(fed(range(3)).as_numpy(batch_size=2)) == [[0, 1], [2]]
+
+
 def test_batches_of_the_feed_itself_go_across_epochs() -> None:
     feed = fed(range(3), range(3, 6))
     assert [len(feed.next_batch(4)) for _ in range(3)] == [4, 2, 0]

@@ -22,6 +22,7 @@ from hopyard.feed.ranges import Ranges
 INBOX_BYTES = 32 << 20
 POLL_SECONDS = 1.0
 NOTHING_FED = f"nothing was fed for {TOLD_SECONDS:g} s since the nodes started again; call train() again"
+NEVER_USED = "nothing was fed to this run; in the driver program, call train() or inference() before wait(), or before the with block ends"
 
 
 class Inbox:
@@ -54,6 +55,7 @@ class Inbox:
         self._ended = False
         self._stopped = False
         self._was_asked = False
+        self._was_used = True
 
     def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
         """Takes note that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
@@ -102,6 +104,7 @@ class Inbox:
             is_alone: Tells whether nobody but the caller could give results.
 
         Raises:
+            NotFed: The driver program has ended the feed without feeding anything.
             ResultsMissing: All rows that came have been handed out, and nobody is there to give the results that Spark
                 waits for.
         """
@@ -111,6 +114,8 @@ class Inbox:
                 request = self._requests.ready(rows, is_full=bool(self._blocked))
                 if request is not None:
                     return request
+                if self._ended and not self._was_used:
+                    raise NotFed("reading the feed", NEVER_USED)
                 if self._stopped or (self._ended and not self._requests):
                     return None
                 self._wait_for_more(is_alone)
@@ -192,10 +197,15 @@ class Inbox:
         with self._changed:
             self._ledger.forget(feed, epoch)
 
-    def end(self) -> None:
-        """Takes note that nothing more will come; what waits can still be drawn."""
+    def end(self, *, was_used: bool = True) -> None:
+        """Takes note that nothing more will come; what waits can still be drawn.
+
+        Args:
+            was_used: Whether the driver program has fed anything at all, to whichever attempt of the nodes.
+        """
         with self._changed:
             self._ended = True
+            self._was_used = was_used
             self._changed.notify_all()
 
     def stop(self, reason: str = ENDED, *, ahead: int = 0, has_failed: bool = False) -> None:
