@@ -171,7 +171,8 @@ class ResultsMissing(HopyardError, RuntimeError):
     rows: int
     text = (
         "the function {action}, but {rows} rows have no results yet. "
-        "Call feed.batch_results(...) once for each batch."
+        "Call feed.batch_results(...) once for each batch: with Keras, for batch in dataset: "
+        "feed.batch_results(model.predict_on_batch(batch))."
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from numbers import Real
+from types import FrameType
 from typing import Any
 
 from hopyard.errors import ColumnsDoNotFit
@@ -66,6 +67,15 @@ class Keras(Framework):
         if _NO_DATASET.search(text_of(error)):
             error.add_note(_DATASET)
         return error
+
+    def is_collecting(self, frame: FrameType) -> bool:
+        """Tells whether it is ``predict`` of a dataset, which joins the results of all batches."""
+        if frame.f_code.co_name != "predict":
+            return False
+        packages = (str(frame.f_globals.get("__name__")), type(frame.f_locals.get("x")).__module__)
+        return packages[0].startswith(("keras.", "tf_keras.")) and packages[1].startswith(
+            ("tensorflow.python.data.", "tensorflow.python.distribute.")
+        )
 
     def watching(self) -> AbstractContextManager[None]:
         """Returns a context in which columns that a model would take by their order are an error."""

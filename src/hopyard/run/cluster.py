@@ -59,12 +59,11 @@ INTERRUPTED = "it was interrupted"
 class Cluster:
     """The nodes of a run, from their start to their end.
 
-    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way.
-    It raises what ended the run unless `wait` has done so, or the run was stopped.
+    Use it as a context: leaving it waits for the nodes, or ends them if an exception is on its way. It raises what
+    ended the run unless `wait` has done so, or the run was stopped.
 
         with hopyard.Cluster(train, nodes=4, ps=1) as cluster:
-            print(cluster.logdir, cluster.nodes())
-        result = cluster.wait()
+            print(cluster.nodes())
 
     Args:
         fn: The training function; a parameter named ``ctx`` receives the `NodeContext`.
@@ -171,7 +170,7 @@ class Cluster:
     @property
     def attempt(self) -> int:
         """How often the nodes were started again, with ``max_restarts``."""
-        return self._thread.controller.attempt if self._thread is not None else 0
+        return 0 if self._thread is None else self._thread.controller.attempt
 
     @property
     def feed(self) -> FeedController:
@@ -238,8 +237,8 @@ class Cluster:
         assert self._thread is not None
         if self._feed is not None and not was_told:
             self._feed.warn_if_alone()
-        values = self._thread.values
-        return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=values, logdir=self.logdir)
+        run_id, values = str(run.id), self._thread.values
+        return RunResult(run_id=run_id, state=RunState.FINISHED, values=values, logdir=self.logdir)
 
     @overload
     def train(
@@ -409,10 +408,12 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None and not self._is_told:
-            self.shutdown()
-        elif error is not None:
+        if error is not None:
+            if self._feed is not None:
+                self._feed.explain(error)
             self._end_with(error)
+        elif not self._is_told:
+            self.shutdown()
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
@@ -434,12 +435,11 @@ class Cluster:
                 companions=companions,
                 tls=self._tls,
             )
-            lines = self._view.lines if self._spec.stream_logs else None
             controller = RunController(
                 score,
                 run,
                 announce=where_to,
-                on_lines=lines,
+                on_lines=self._view.lines if self._spec.stream_logs else None,
                 before_end=lambda: self._feed.close_accounts() if self._feed else None,
             )
             controller.begin()

@@ -231,6 +231,10 @@ class FeedController:
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
+    def explain(self, error: BaseException) -> None:
+        """Adds to an error of Spark, in which results were wanted, what has ended the run."""
+        self._asking.explain(error)
+
     def close_accounts(self) -> None:
         """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._trained.close_accounts()

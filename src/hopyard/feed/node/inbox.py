@@ -92,6 +92,11 @@ class Inbox:
         if self._epochs.ask():
             self._on_read()
 
+    def leave_out(self, number: tuple[int, int], rows: int) -> None:
+        """Takes note that so many rows of an epoch, of which the feed and the number are given, were not used."""
+        with self._changed:
+            self._epochs.leave_out(number, rows)
+
     def draw(
         self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
     ) -> Piece | EpochEnd | InferenceRequest | None:
@@ -114,10 +119,10 @@ class Inbox:
                 request = self._requests.ready(rows, is_full=bool(self._blocked))
                 if request is not None:
                     return request
+                if self._stopped or (self._ended and self._was_used and not self._requests):
+                    return None
                 if self._ended and not self._was_used:
                     raise NotFed("reading the feed", NEVER_USED)
-                if self._stopped or (self._ended and not self._requests):
-                    return None
                 self._wait_for_more(is_alone)
             piece = self._pieces.popleft()
             if isinstance(piece, Piece):
@@ -298,6 +303,7 @@ class Inbox:
                 is_stopped=self._stopped,
                 asking=self._requests.asking,
                 read=self._epochs.read,
+                left_out=self._epochs.left_out,
             )
 
     def _is_within_epoch(self) -> bool:

@@ -182,6 +182,7 @@ class NodeFeed:
                 asking=level.asking,
                 replayed=self._keeping.replayed,
                 read=level.read,
+                left_out=level.left_out,
             )
             if state != self._told:
                 Note(note=STATE, text=state.to_note()).send(self._environ)

@@ -95,8 +95,9 @@ class RowFeed:
             NoMoreEpochs: All epochs that were fed have been read, and nothing more will come.
         """
         read = self._course.given
-        if self.skip_epoch():
-            self._tell_left_out(read, rows)
+        passed = self._pass_epoch()
+        if passed is not None:
+            self._tell_left_out(passed, read, rows)
         elif self._course.is_over() and not self._inbox.level.is_stopped:
             raise NoMoreEpochs(self._course.epochs)
 
@@ -135,12 +136,7 @@ class RowFeed:
 
     def skip_epoch(self) -> bool:
         """Passes what is left of the epoch under way; returns whether its end was found, and not that of the feed."""
-        self._start.forget()
-        while (found := self._draw(1, may_ask=False)) is not None:
-            if isinstance(found, EpochEnd):
-                self._course.end(found.rows)
-                return True
-        return False
+        return self._pass_epoch() is not None
 
     @property
     def epochs_read(self) -> int:
@@ -287,12 +283,21 @@ class RowFeed:
         self._last = batch
         return batch
 
-    def _tell_left_out(self, read: int, rows: int) -> None:
-        """Logs how many rows of the epoch that has ended were left out: another node, or the epoch before, had fewer batches."""
-        came = self._course.rows or 0
+    def _pass_epoch(self) -> EpochEnd | None:
+        self._start.forget()
+        while (found := self._draw(1, may_ask=False)) is not None:
+            if isinstance(found, EpochEnd):
+                self._course.end(found.rows)
+                return found
+        return None
+
+    def _tell_left_out(self, passed: EpochEnd, read: int, rows: int) -> None:
+        """Logs and counts how many rows of the epoch that has ended were left out: another node, or the epoch before, had fewer batches."""
+        came = passed.rows
         left_out = came - read
         if left_out <= 0:
             return
+        self._inbox.leave_out(passed.number, left_out)
         epoch = self.first_epoch + self._course.epochs - 1
         if self._in_step is None:
             why, advice = "since the loop ended after as many rows as the epoch before had", ""
