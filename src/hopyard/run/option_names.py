@@ -23,7 +23,9 @@ _OF_FEEDS = {
     "keep": "columns keep_columns",
 }
 _BATCHES = "say how many rows a batch has in the function: ctx.feed().as_numpy(32)"
-_LABEL = "say which column is to be learnt in the function: ctx.feed().as_tf_dataset(32, label=...)"
+_LABEL = (
+    "say which column is to be learnt in the function, as label= of the dataset that it makes of ctx.feed()"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
