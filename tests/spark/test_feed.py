@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,6 +246,14 @@ def test_a_wrong_number_of_results_names_the_batch(spark: SparkSession) -> None:
         cluster.shutdown()
 
 
+def test_the_error_of_an_action_ends_with_what_the_node_died_of(spark: SparkSession) -> None:
+    with pytest.raises(Exception) as caught, Cluster(answer_too_little, feed=True) as cluster:  # noqa: PT011
+        cluster.inference(spark.sparkContext.parallelize(range(100), 1)).collect()
+    *_, last = "".join(traceback.format_exception(caught.value)).strip().splitlines()
+    assert last.startswith("hopyard.errors.NodeFailed: node 0 (chief) on ")
+    assert last.endswith("has 64 rows but got 63 results; give one for each row.")
+
+
 def test_what_cannot_be_fed_is_refused(spark: SparkSession) -> None:
     with Cluster(sum_ids, nodes=1, feed=True) as cluster:
         with pytest.raises(BadArguments, match="list is not a DataFrame or RDD of Spark"):
@@ -367,6 +376,22 @@ def test_a_node_that_ends_its_feed_after_all_rows_have_come_is_on_record(spark: 
     for epoch in (0, 1):
         stored = json.loads(project.read(run_paths(project, reader.record().id).feed(0, epoch)))
         assert (stored["ended_by"], stored["rows"]) == ([0], 1_000)
+
+
+def rows_in_step(ctx: NodeContext) -> list[int]:
+    epochs = ctx.feed(uneven="drop").epochs()
+    return [sum(len(batch["id"]) for batch in epoch.as_numpy(32)) for epoch in epochs]
+
+
+def test_rows_that_are_left_out_to_keep_step_are_on_record_by_node(spark: SparkSession) -> None:
+    with Cluster(rows_in_step, nodes=2, feed=True) as cluster:
+        accounts = cluster.train(spark.range(0, 1_001, 1, 4), epochs=2)
+        used = cluster.shutdown().values
+    feeds: Any = RunReader(Project.open(), cluster.run_id).record().details["feeds"]
+    for epoch, (account, kept) in enumerate(zip(accounts, feeds, strict=True)):
+        unused = {rank: rows - used[rank][epoch] for rank, rows in account.by_node.items()}
+        assert kept["left_out"] == {str(rank): rows for rank, rows in unused.items() if rows}
+        assert kept["left_out"]
 
 
 def test_nodes_that_have_read_all_are_not_on_record_as_ended_early(spark: SparkSession) -> None:

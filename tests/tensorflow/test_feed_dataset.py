@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
+from hopyard.frameworks.keras import Keras
 from hopyard.frameworks.tensorflow import hidden_error
 from hopyard.run.data_feed import DataFeed, ValidationFeed
+from hopyard.run.reporter import Reporter
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.tensorflow
@@ -227,7 +229,7 @@ def test_the_first_rows_can_be_taken_while_the_feed_is_silent(tf):
         assert len(list(feed.as_tf_dataset(2).take(2))) == 2
 
 
-def test_a_batch_that_came_after_a_loop_was_left_is_not_lost(tf):
+def test_batches_that_came_before_and_after_a_loop_was_left_are_not_lost(tf):
     inbox = Inbox()
     put(inbox, [numbers(range(2))])
     dataset = DataFeed(inbox).as_tf_dataset(2)
@@ -235,7 +237,55 @@ def test_a_batch_that_came_after_a_loop_was_left_is_not_lost(tf):
         break
     put(inbox, [numbers(range(2, 4))])
     inbox.end()
-    assert [batch["x"].numpy().tolist() for batch in dataset] == [[2, 3]]
+    assert [batch["x"].numpy().tolist() for batch in dataset] == [[0, 1], [2, 3]]
+
+
+LOOKS = {
+    "take": lambda dataset: list(dataset.take(1)),
+    "next": lambda dataset: next(iter(dataset)),
+    "spec": lambda dataset: dataset.element_spec,
+    "a dataset of the user's own": lambda dataset: list(dataset.map(lambda batch: batch["x"]).take(1)),
+}
+
+
+# TensorFlow runs a function of the user's own for up to 16 batches at a time
+@pytest.mark.parametrize(
+    ("look", "rows"),
+    [
+        *((look, rows) for look in ("take", "next", "spec") for rows in (2, 5)),
+        ("a dataset of the user's own", 80),
+    ],
+)
+def test_who_looks_at_the_first_batch_loses_no_row(tf, look, rows):
+    feed = epochs_of([numbers(range(rows))], [numbers(range(rows))])
+    dataset = feed.as_tf_dataset(2)
+    LOOKS[look](dataset)
+    seen = [[int(x) for batch in dataset for x in batch["x"]] for _ in range(2)]
+    assert seen == [list(range(rows))] * 2
+
+
+def test_keras_learns_from_all_rows_of_an_epoch_that_was_looked_at(tf):
+    keras = pytest.importorskip("keras")
+    dataset = epochs_of(*[[lines(200)]] * 2).as_tf_dataset(50, label="y")
+    batches = []
+    for _ in dataset.take(1):
+        pass
+    count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: batches.append(batch))
+    compiled(keras).fit(dataset, epochs=2, callbacks=[count], verbose=0)
+    assert batches == [0, 1, 2, 3] * 2
+
+
+def test_another_dataset_begins_the_epoch_at_its_first_row(tf):
+    feed = epochs_of([numbers(range(5))])
+    next(iter(feed.as_tf_dataset(2)))
+    assert [batch["x"].numpy().tolist() for batch in feed.as_tf_dataset(3)] == [[0, 1, 2], [3, 4]]
+
+
+def test_two_loops_at_the_same_time_are_an_error(tf):
+    feed = epochs_of([numbers(range(200))])
+    both = zip(feed.as_tf_dataset(2), feed.as_tf_dataset(2), strict=False)
+    with pytest.raises(tf.errors.OpError, match="two loops read this feed"):
+        list(both)
 
 
 def test_a_terminated_feed_ends_the_dataset_and_lets_its_feeder_go(tf):
@@ -350,6 +400,22 @@ def test_the_error_that_tensorflow_made_its_own_of_is_known(tf):
     with pytest.raises(tf.errors.InvalidArgumentError) as other:
         tf.linalg.matmul(tf.ones([2, 2]), tf.ones([3, 3]))
     assert hidden_error(other.value, [feed.noted]) is None
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_who_trains_on_the_feed_itself_is_told_to_make_a_dataset(tf, package):
+    keras = pytest.importorskip(package)
+    with pytest.raises(ValueError, match=r"DataFeed|data_feed") as caught:
+        compiled(keras).fit(epochs_of([lines(100)]), verbose=0)
+    assert "as_tf_dataset" in Keras().explain(caught.value, keras, ()).__notes__[-1]
+
+
+@pytest.mark.parametrize("package", ["keras", "tf_keras"])
+def test_a_reporter_among_the_callbacks_says_what_is_one(tf, package):
+    keras = pytest.importorskip(package)
+    callbacks = [Reporter(SimpleNamespace())]
+    with pytest.raises(BadArguments, match="as_keras_callback"):
+        compiled(keras).fit(np.zeros((4, 1)), np.zeros(4), callbacks=callbacks, verbose=0)
 
 
 def test_keras_with_steps_per_epoch_reads_a_dataset_that_repeats(tf):

@@ -79,6 +79,39 @@ def test_an_error_of_the_dataset_comes_out_as_itself(
         assert noise not in str(error)
 
 
+def predict_each(ctx: NodeContext) -> None:
+    import keras
+
+    feed = ctx.feed()
+    model = keras.Sequential([keras.layers.Dense(1)])
+    for x in feed.as_tf_dataset(16).map(lambda batch: batch["x"]).prefetch(2):
+        feed.batch_results(model.predict(x, verbose=0))
+
+
+def predict_all_mapped(ctx: NodeContext) -> None:
+    import keras
+
+    feed = ctx.feed()
+    model = keras.Sequential([keras.layers.Dense(1)])
+    feed.batch_results(model.predict(feed.as_tf_dataset(16).map(lambda batch: batch["x"]), verbose=0))
+
+
+def test_predict_of_a_whole_dataset_is_an_error_and_no_long_wait(spark: SparkSession) -> None:
+    rows = spark.range(0, 60, 1, 2).selectExpr("array(cast(id AS float)) AS x")
+    with (
+        pytest.raises(Exception, match=r"60 rows have no results yet") as caught,
+        Cluster(predict_all_mapped, feed=True) as cluster,
+    ):
+        cluster.inference(rows, "price float", feed_timeout=600).count()
+    assert "predict_on_batch(batch)" in caught.value.__notes__[-1]
+
+
+def test_predict_of_each_batch_is_waited_for(spark: SparkSession) -> None:
+    rows = spark.range(0, 60, 1, 2).selectExpr("array(cast(id AS float)) AS x")
+    with Cluster(predict_each, feed=True) as cluster:
+        assert cluster.inference(rows, "price float").count() == 60
+
+
 def test_what_the_function_makes_of_an_error_stays(spark: SparkSession) -> None:
     error = failure(fit_and_complain, spark)
     assert error.message.startswith("ValueError: no model for today: ")

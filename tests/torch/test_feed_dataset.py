@@ -17,6 +17,7 @@ from hopyard.errors import BadArguments, NullValues, RowsDiffer
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.pieces import Piece, pack
+from hopyard.frameworks.torch import Torch
 from hopyard.run.data_feed import DataFeed
 
 pytestmark = pytest.mark.torch
@@ -82,6 +83,29 @@ def test_a_data_loader_of_default_batch_size_hands_the_batches_on(torch, is_wrap
     assert [tuple(batch["x"].shape) for batch in batches] == [(2, 2), (2, 2), (1, 2)]
     assert [batch["s"] for batch in batches] == [["a", "b"], ["c", "d"], ["e"]]
     assert [[row.tolist() for row in batch["r"]] for batch in batches] == [[[1], []], [[2, 3], [4]], [[]]]
+
+
+@pytest.mark.parametrize("loads", [{}, {"batch_size": None}, None])
+def test_with_a_label_batches_are_pairs_of_features_and_label(torch, loads):
+    rows = pa.record_batch({"x": [[1.0, 2.0]], "y": [3]})
+    dataset = feed_of(rows).as_torch_dataset(4, label="y")
+    ((features, label),) = dataset if loads is None else torch.utils.data.DataLoader(dataset, **loads)
+    assert (features.tolist(), label.tolist()) == ([[1, 2]], [3])
+
+
+def test_with_a_label_several_features_stay_tensors_by_column(torch):
+    rows = pa.record_batch({"x": [1.0], "y": [3], "z": [2.0]})
+    ((features, label),) = feed_of(rows).as_torch_dataset(4, label="y", columns=["z"])
+    assert (features.tolist(), label.tolist()) == ([2], [3])
+    ((features, _),) = feed_of(rows).as_torch_dataset(4, label="y")
+    assert sorted(features) == ["x", "z"]
+
+
+def test_a_loader_of_the_feed_itself_is_told_to_load_a_dataset(torch):
+    feed = feed_of(numbers(range(5)))
+    with pytest.raises(TypeError) as caught:
+        list(torch.utils.data.DataLoader(feed))
+    assert "as_torch_dataset" in Torch().explain(caught.value, torch, ()).__notes__[0]
 
 
 def test_a_data_loader_that_would_put_batches_together_is_refused(torch):
@@ -206,11 +230,10 @@ def test_a_feed_without_a_row_is_a_dataset_without_a_batch(torch):
     assert list(feed_of().as_torch_dataset(2)) == []
 
 
-def test_a_loop_that_was_left_is_taken_up_again_with_the_next_batch(torch):
-    dataset = feed_of(numbers(range(6))).as_torch_dataset(2)
-    for _ in dataset:
-        break
-    assert [batch["x"].tolist() for batch in dataset] == [[2, 3], [4, 5]]
+def test_who_looks_at_the_first_batch_loses_no_row(torch):
+    loader = torch.utils.data.DataLoader(feed_of(numbers(range(6))).as_torch_dataset(2), batch_size=None)
+    assert next(iter(loader))["x"].tolist() == [0, 1]
+    assert [batch["x"].tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_a_terminated_feed_ends_the_loop(torch):

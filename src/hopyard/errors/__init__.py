@@ -20,6 +20,7 @@ from hopyard.errors.facades import ServiceNotOffered as ServiceNotOffered
 from hopyard.errors.feed import ColumnsDoNotFit as ColumnsDoNotFit
 from hopyard.errors.feed import DuplicateColumns as DuplicateColumns
 from hopyard.errors.feed import EmptyEpoch as EmptyEpoch
+from hopyard.errors.feed import EpochLeft as EpochLeft
 from hopyard.errors.feed import FeedJobFailed as FeedJobFailed
 from hopyard.errors.feed import FeedMiscounted as FeedMiscounted
 from hopyard.errors.feed import FeedNotRead as FeedNotRead

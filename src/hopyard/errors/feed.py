@@ -70,6 +70,18 @@ class FeedNotRead(HopyardError, RuntimeError):
         return f"the function returned after {self.consumed} rows of its feed and left {self.left} unread. {self.remedy}"
 
 
+class EpochLeft(HopyardError, RuntimeError):
+    """A loop was left so far within an epoch that another one cannot begin the epoch again."""
+
+    epoch: int
+    rows: int
+    limit: int
+    text = (
+        "a loop was left after {rows} rows of epoch {epoch}, and only the first {limit} MB of an epoch can be read again. "
+        "Read each epoch in one loop; or use feed.epochs(), which passes over what a loop leaves."
+    )
+
+
 class NoMoreEpochs(HopyardError, RuntimeError):
     """A function asks for more epochs than were fed."""
 
@@ -164,7 +176,8 @@ class ResultsMissing(HopyardError, RuntimeError):
     rows: int
     text = (
         "the function {action}, but {rows} rows have no results yet. "
-        "Call feed.batch_results(...) once for each batch."
+        "Call feed.batch_results(...) once for each batch: with Keras, for batch in dataset: "
+        "feed.batch_results(model.predict_on_batch(batch))."
     )
 
 

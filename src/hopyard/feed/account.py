@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hopyard.errors import FeedMiscounted
@@ -28,6 +28,8 @@ class EpochAccount:
         attempt: How often the nodes that got the rows had been started again.
         ended_by: The ranks whose functions had ended their feed (``terminate()``) when the epoch was over; what they
             had not read of it is lost.
+        left_out: Rows that nodes have taken and not used, by rank, to keep step with others (``uneven=``). Nodes read
+            after they have taken, so it is whole in the run's record, and not in what `Cluster.train` returns.
     """
 
     epoch: int
@@ -41,6 +43,7 @@ class EpochAccount:
     seconds: float = 0.0
     attempt: int = 0
     ended_by: tuple[int, ...] = ()
+    left_out: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
@@ -79,6 +82,7 @@ class EpochAccount:
             "seconds": self.seconds,
             "attempt": self.attempt,
             "ended_by": list(self.ended_by),
+            "left_out": {str(rank): rows for rank, rows in self.left_out.items()},
         }
 
 

@@ -10,10 +10,6 @@ from typing import Any, Self
 ADDRESS = "feed"
 STATE = "feed.state"
 ALONE = "feed.alone"
-HAS_LEARNT_ALONE = (
-    "each of the %d nodes has trained a model of its own: no strategy of TensorFlow and no torch.distributed joined them. "
-    "If they were to train one model together, see https://github.com/hopyard/hopyard/blob/main/docs/distributed.md"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +25,7 @@ class FeedState:
         asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
         replayed: Of which feed it has read kept epochs again, how many, and how many rows each of them has.
         read: Feed and number of the last epoch that its function has read to its end; below 0 before the first.
+        left_out: Of epochs that its function has not used to the last row: feed, number and how many rows.
     """
 
     received: int = 0
@@ -39,6 +36,7 @@ class FeedState:
     asking: tuple[int, ...] = ()
     replayed: tuple[int, int, int] = (-1, 0, 0)
     read: tuple[int, int] = (-1, -1)
+    left_out: tuple[tuple[int, int, int], ...] = ()
 
     def to_note(self) -> str:
         """Returns the text of the note."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ class Framework:
             noted: The last errors that its datasets raised, of which it may have made one of its own.
         """
         return error
+
+    def is_collecting(self, frame: FrameType) -> bool:
+        """Tells whether a call reads a whole dataset before it returns anything of it."""
+        return False
 
     def watching(self) -> AbstractContextManager[None]:
         """Returns a context in which a fed function runs: what the framework only warns of may be an error there."""

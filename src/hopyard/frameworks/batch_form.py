@@ -174,7 +174,12 @@ def forms(sample: pa.RecordBatch, selection: Selection, asked_by: str) -> tuple[
         InvalidVectors: The vectors of a column vary in length.
         BadArguments: A column cannot be what it is wanted to be.
     """
+    label = selection.label
+    if label is not None and label not in sample.schema.names:
+        raise UnknownColumns((label,), tuple(sample.schema.names))
     names = selection.names(sample.schema)
+    if label is not None and set(names) == {label}:
+        raise BadArguments(asked_by, f"the label {label!r} is the only column")
     found = {spec.name: spec for spec in specs(sample.schema, sample)}
     made = []
     for name in names:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from numbers import Real
+from types import FrameType
 from typing import Any
 
 from hopyard.errors import ColumnsDoNotFit
-from hopyard.frameworks.base import Advice, Framework, Report, advise, version_of
+from hopyard.frameworks.base import Advice, Framework, Report, advise, text_of, version_of
 
 _ON_KERAS_2 = (
     "This looks like a program for Keras 2 that runs on Keras {version}. It runs on Keras 2 with "
@@ -44,6 +45,12 @@ _OTHER_NAMES = re.compile(
     r"The structure of `inputs` doesn't match the expected structure\.?\s*Expected: (?P<expected>.*?)\s*Received: inputs=(?P<received>.*)",
     re.DOTALL,
 )
+# What `fit`, `evaluate` and `predict` say that got a feed, and not a dataset of it.
+_NO_DATASET = re.compile(
+    r"Unrecognized data type: .*\.(DataFeed|Epoch|ValidationFeed)'|Failed to find data adapter.*data_feed\.",
+    re.DOTALL,
+)
+_DATASET = "A feed is no dataset: give model.fit(ctx.feed().as_tf_dataset(32, label=...))."
 
 
 class Keras(Framework):
@@ -58,11 +65,22 @@ class Keras(Framework):
         return type("KerasReport", (_EpochEnds, base), {})(report)
 
     def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
-        """Adds a note to an error that programs for Keras 2 get on Keras 3."""
+        """Adds a note to an error that programs for Keras 2 get on Keras 3, and to that of who trains on the feed itself."""
         version = version_of(module)
         if version.startswith("3"):
             advise(error, _KERAS_2, version)
+        if _NO_DATASET.search(text_of(error)):
+            error.add_note(_DATASET)
         return error
+
+    def is_collecting(self, frame: FrameType) -> bool:
+        """Tells whether it is ``predict`` of a dataset, which joins the results of all batches."""
+        if frame.f_code.co_name != "predict":
+            return False
+        packages = (str(frame.f_globals.get("__name__")), type(frame.f_locals.get("x")).__module__)
+        return packages[0].startswith(("keras.", "tf_keras.")) and packages[1].startswith(
+            ("tensorflow.python.data.", "tensorflow.python.distribute.")
+        )
 
     def watching(self) -> AbstractContextManager[None]:
         """Returns a context in which columns that a model would take by their order are an error."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import MissingDependency
@@ -133,6 +133,20 @@ def explained(
     for framework, module in loaded(modules):
         error = framework.explain(error, module, noted)
     return error
+
+
+def is_collecting(frame: FrameType | None) -> bool:
+    """Tells whether a thread is within a call that reads a whole dataset before it returns anything of it.
+
+    Args:
+        frame: Where the thread is; None if it has ended.
+    """
+    frameworks = [framework for framework, _ in loaded()]
+    while frame is not None:
+        if any(framework.is_collecting(frame) for framework in frameworks):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

@@ -22,15 +22,22 @@ class EpochSource(Protocol):
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
 
 
+class Loop(Protocol):
+    """A loop over one epoch."""
+
+    def batch(self) -> Rows:
+        """Returns the next batch; none after the last."""
+
+    def end(self) -> int:
+        """Passes the end of the epoch, once whoever loops asks for more; returns how many epochs have been read."""
+
+
 @runtime_checkable
 class FedSource(EpochSource, Protocol):
     """Rows in epochs that have to be waited for, and come once."""
 
-    def epoch_batch(self, rows: int) -> Rows:
-        """Returns the next batch: none after the last one of an epoch, then the first one of the next."""
+    def begin_loop(self, rows: int) -> Loop:
+        """Begins a loop over an epoch at its first row, in batches of so many rows."""
 
     def note_joined(self, *, is_joined: bool) -> None:
         """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
-
-    def check_new_dataset(self, asked_by: str) -> None:
-        """Refuses a dataset that would get the rows that another one lacks."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import tensorflow as tf
 
-from hopyard.errors import BadArguments, EmptyEpoch, NothingFed, UnknownColumns
+from hopyard.errors import BadArguments, EmptyEpoch, NothingFed
 from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
@@ -22,7 +21,10 @@ from hopyard.frameworks.source import EpochSource, FedSource, Rows
 ASKED_BY = "as_tf_dataset"
 # How long an iterator that nobody wants any more is kept from ending.
 PATIENCE_SECONDS = 0.1
+# How many elements TensorFlow makes before it is asked for them.
+READ_AHEAD = 2
 
+T = TypeVar("T")
 # How many rows, and by column the parts of its tensor: values, then the splits if rows vary in length.
 Parts: TypeAlias = "tuple[int, dict[str, tuple[npt.NDArray[Any], ...]]]"
 
@@ -38,11 +40,8 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection) -> 
     if not isinstance(source, FedSource):
         layout = _Layout.of(_first(next(source.epoch_batches(batch_size), [])), selection)
         return _dataset(source, layout, lambda: _stored_parts(source, batch_size, layout))
-    source.check_new_dataset(ASKED_BY)
-    first = _first(source.epoch_batch(batch_size))
-    layout = _Layout.of(first, selection)
-    batches = _Batches(source, batch_size, first)
-    dataset = _dataset(source, layout, lambda: _fed_parts(batches, layout))
+    layout = _Layout.of(_first(_peek(source, batch_size)), selection)
+    dataset = _dataset(source, layout, lambda: _fed_parts(source, batch_size, layout))
     source.note_joined(is_joined=is_joined() or _has_peers())
     return dataset
 
@@ -50,6 +49,15 @@ def feed_dataset(source: EpochSource, batch_size: int, selection: Selection) -> 
 def _has_peers() -> bool:
     """Tells whether TensorFlow is part of a cluster, as its strategies for several nodes make it before all else."""
     return any("/job:" in device.name for device in tf.config.list_logical_devices())
+
+
+def _peek(source: FedSource, rows: int) -> Rows:
+    """Returns the first batch of the epoch that comes next, which the next loop begins with, too."""
+    loop = source.begin_loop(rows)
+    batch = loop.batch()
+    if not len(batch):
+        loop.end()  # which is an error where no other epoch comes
+    return batch
 
 
 def _first(batch: Rows) -> pa.RecordBatch:
@@ -64,69 +72,9 @@ def _dataset(source: EpochSource, layout: _Layout, parts: Callable[[], Iterator[
         output_signature=(tf.TensorSpec([], tf.int64), layout.part_specs()),
     )
     # What is prefetched includes the batches without rows: between any two elements TensorFlow can end its thread.
-    dataset = dataset.prefetch(tf.data.AUTOTUNE).filter(_has_rows)
-    return dataset.map(tf.autograph.experimental.do_not_convert(layout.element)).with_options(_options())
-
-
-class _Batches:
-    """The batches of a feed, drawn in a thread of their own.
-
-    TensorFlow cannot interrupt Python code: who ends an iterator waits until the code that makes its next element has
-    returned. So that code never waits for long. What it has not waited for comes to the next iterator.
-    """
-
-    def __init__(self, feed: FedSource, rows: int, first: pa.RecordBatch) -> None:
-        self._feed = feed
-        self._rows = rows
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hopyard-feed")
-        self._one_at_a_time = threading.Lock()
-        self._next: Future[pa.RecordBatch] | None = Future()
-        self._next.set_result(first)
-        self._given = 0
-        self._given_before = 0
-        self._epochs = 0
-        self._is_new = True
-
-    def begin(self) -> None:
-        """Takes note that an iterator begins."""
-        with self._one_at_a_time:
-            self._is_new = True
-
-    def take(self, seconds: float) -> pa.RecordBatch | None:
-        """Returns the next batch of the epoch, empty after the last; None if it does not come in time.
-
-        Raises:
-            EmptyEpoch: The epoch has none.
-            NoMoreEpochs: All epochs have been read.
-        """
-        with self._one_at_a_time:
-            if self._next is None:
-                self._next = self._thread.submit(self._draw)
-            coming = self._next
-            if not wait([coming], seconds).done:
-                return None
-            if coming.exception() is not None:
-                self._thread.shutdown(wait=False)  # it is the end also for all who come later
-                return coming.result()
-            self._next = None
-            return self._checked(coming.result())
-
-    def _draw(self) -> pa.RecordBatch:
-        return columns_of(self._feed.epoch_batch(self._rows), ASKED_BY)
-
-    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """Returns a batch, or the end; None for what an iterator that begins is not to see of the epoch before."""
-        # Keras reads no more batches of an epoch than the one before had, and one for its end
-        is_left_over = self._is_new and 0 < self._given_before < self._given
-        if len(batch):
-            self._is_new = is_left_over
-            self._given += 1
-            return None if is_left_over else batch
-        if not self._given:
-            raise EmptyEpoch(ASKED_BY, self._epochs + 1)
-        self._given_before, self._given = self._given, 0
-        self._epochs += 1
-        return None if self._is_new else batch
+    # A flat_map stays as it is, whereas TensorFlow runs a map for several elements at once, and so reads ahead.
+    elements = tf.autograph.experimental.do_not_convert(layout.elements)
+    return dataset.prefetch(READ_AHEAD).flat_map(elements).with_options(_options())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +86,12 @@ class _Layout:
 
     @classmethod
     def of(cls, sample: pa.RecordBatch, selection: Selection) -> _Layout:
-        label = selection.label
-        if label is not None and label not in sample.schema.names:
-            raise UnknownColumns((label,), tuple(sample.schema.names))
         columns = forms(sample, selection, ASKED_BY)
         strange = [form for form in columns if form.dtype == OBJECT and not form.is_text]
         if strange:
             which = ", ".join(f"{form.name!r} ({form.kind})" for form in strange)
             raise BadArguments(ASKED_BY, f"there are no tensors of {which}; name the others in columns=")
-        if not [form for form in columns if form.name != label]:
-            raise BadArguments(ASKED_BY, f"the label {label!r} is the only column")
-        return cls(columns=columns, label=label)
+        return cls(columns=columns, label=selection.label)
 
     def part_specs(self) -> dict[str, tuple[Any, ...]]:
         """Returns what the parts of all columns look like to TensorFlow."""
@@ -172,8 +115,11 @@ class _Layout:
             for form in self.columns
         }
 
-    def element(self, _: Any, parts: dict[str, tuple[Any, ...]]) -> Any:
-        """Returns the element of the dataset that TensorFlow makes of parts."""
+    def elements(self, rows: Any, parts: dict[str, tuple[Any, ...]]) -> Any:
+        """Returns a dataset of the element that TensorFlow makes of parts; of none if they have no rows."""
+        return tf.data.Dataset.from_tensors(self._element(parts)).take(tf.cast(rows > 0, tf.int64))
+
+    def _element(self, parts: dict[str, tuple[Any, ...]]) -> Any:
         tensors = {name: _tensor(values, splits) for name, (values, *splits) in parts.items()}
         if self.label is None:
             return tensors
@@ -190,11 +136,34 @@ def _noting_errors(source: EpochSource, parts: Iterator[Parts]) -> Iterator[Part
         raise
 
 
-def _fed_parts(batches: _Batches, layout: _Layout) -> Iterator[Parts]:
-    """Yields batches in parts, and one without rows whenever there is none yet."""
-    batches.begin()
-    while (batch := batches.take(PATIENCE_SECONDS)) is None or len(batch):
-        yield layout.nothing() if batch is None else layout.parts(batch)
+def _fed_parts(source: FedSource, rows: int, layout: _Layout) -> Iterator[Parts]:
+    """Yields the batches of an epoch in parts, and one without rows whenever there is none yet.
+
+    TensorFlow cannot interrupt Python code: who ends an iterator waits until the code that makes its next element has
+    returned. So that code never waits for long, and the feed is read in a thread. What a loop that is left has read is
+    given back when the next one begins.
+    """
+    nothing, count = layout.nothing(), 0
+    thread = ThreadPoolExecutor(1, thread_name_prefix="hopyard-feed")
+    try:
+        loop = yield from _awaited(thread.submit(source.begin_loop, rows), nothing)
+        while len(batch := (yield from _awaited(thread.submit(loop.batch), nothing))):
+            count += 1
+            yield layout.parts(columns_of(batch, ASKED_BY))
+        # more than are made ahead: the end is passed only if whoever loops asks for more after the last batch
+        yield from [nothing] * (READ_AHEAD + 2)
+        epochs = yield from _awaited(thread.submit(loop.end), nothing)
+    finally:
+        thread.shutdown(wait=False)
+    if not count:
+        raise EmptyEpoch(ASKED_BY, epochs)
+
+
+def _awaited(future: Future[T], nothing: Parts) -> Generator[Parts, None, T]:
+    """Returns a result, and yields a batch without rows now and then until it is there."""
+    while not wait([future], PATIENCE_SECONDS).done:
+        yield nothing
+    return future.result()
 
 
 def _stored_parts(source: EpochSource, rows: int, layout: _Layout) -> Iterator[Parts]:
@@ -214,13 +183,10 @@ def _tensor(values: Any, splits: list[Any]) -> Any:
     return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False) if splits else values
 
 
-@tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-def _has_rows(rows: Any, _: Any) -> Any:
-    return rows > 0
-
-
 def _options() -> Any:
     options = tf.data.Options()
     # A node gets its own rows already; sharding would throw away those that are not the n-th.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    # It would read ahead of a loop that is only to look at the first batch, maybe beyond the end of a short epoch.
+    options.experimental_optimization.inject_prefetch = False
     return options

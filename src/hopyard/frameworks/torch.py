@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from hopyard.frameworks.base import Framework, GpuShare
+from hopyard.frameworks.base import Framework, GpuShare, text_of
 
 if TYPE_CHECKING:
     from hopyard.frameworks.selection import Selection
@@ -18,6 +18,11 @@ OLD_ALLOCATOR = "PYTORCH_CUDA_ALLOC_CONF"  # if it is set, the other does not co
 OPTION = "per_process_memory_fraction"
 # Older ones do not know the option, or do not read it from both variables.
 OPTION_SINCE = (2, 13)
+
+
+# What a DataLoader says that got a feed, and not a dataset of it.
+_NO_DATASET = re.compile(r"'(DataFeed|Epoch|ValidationFeed)' (?:has no len\(\)|object is not subscriptable)")
+_DATASET = "A feed is no dataset: give DataLoader(ctx.feed().as_torch_dataset(32), batch_size=None)."
 
 
 class Torch(Framework):
@@ -41,6 +46,12 @@ class Torch(Framework):
         from hopyard.frameworks.torch_data import FeedDataset
 
         return FeedDataset(source, batch_size, selection)
+
+    def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
+        """Adds a note to the error of a DataLoader that got the feed itself."""
+        if _NO_DATASET.search(text_of(error)):
+            error.add_note(_DATASET)
+        return error
 
     def is_joined(self, module: Any) -> bool:
         """Tells whether there is a process group."""

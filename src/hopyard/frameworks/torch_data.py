@@ -42,7 +42,16 @@ class Batch(dict[str, Column]):
         return OrderedDict, (), None, None, iter(self.items())  # of which `torch.load` has no doubts
 
 
-def unwrapped(batches: Sequence[Batch], **_: object) -> dict[str, Column]:
+class Pair(tuple[Any, Any]):
+    """Features and label of a batch, which a DataLoader knows to be whole as it does a `Batch`."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
+
+
+def unwrapped(batches: Sequence[Batch | Pair], **_: object) -> dict[str, Column] | tuple[Any, Any]:
     """Returns the one batch that a DataLoader wants to make a batch of; PyTorch calls it.
 
     Raises:
@@ -54,20 +63,24 @@ def unwrapped(batches: Sequence[Batch], **_: object) -> dict[str, Column]:
             f"a DataLoader puts {len(batches)} batches of this dataset into one; use DataLoader(dataset, batch_size=None), "
             f"and say how many rows a batch has in {ASKED_BY}(rows)",
         )
-    return dict(batches[0])
+    batch = batches[0]
+    return tuple(batch) if isinstance(batch, Pair) else dict(batch)
 
 
 # how PyTorch is told of a type: its DataLoader, and what looks for tensors in structures of dicts and lists
-default_collate_fn_map[Batch] = unwrapped
+default_collate_fn_map[Batch] = default_collate_fn_map[Pair] = unwrapped
 register_pytree_node(
     Batch,
     lambda batch: (list(batch.values()), list(batch)),
     lambda values, names: dict(zip(names, values, strict=True)),
 )
+register_pytree_node(Pair, lambda pair: (list(pair), None), lambda parts, _: tuple(parts))
 
 
-class FeedDataset(IterableDataset[dict[str, Column]]):
+class FeedDataset(IterableDataset[Any]):
     """Batches, of one epoch in each loop: tensors by column, or lists where rows are no tensor together.
+
+    With a label they are pairs of features and label.
 
     Args:
         source: Where the rows come from.
@@ -81,8 +94,8 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
         self._rows = batch_size
         self._selection = selection
 
-    def __iter__(self) -> Iterator[dict[str, Column]]:
-        """Returns the batches of the next epoch, or the rest of the one under way.
+    def __iter__(self) -> Iterator[Batch | Pair]:
+        """Returns the batches of the next epoch, or of the one under way again if a loop was left within it.
 
         Raises:
             BadArguments: This is a worker process of a DataLoader.
@@ -96,12 +109,18 @@ class FeedDataset(IterableDataset[dict[str, Column]]):
     def __reduce__(self) -> NoReturn:
         raise BadArguments(ASKED_BY, IN_A_WORKER)
 
-    def _batches(self) -> Iterator[dict[str, Column]]:
+    def _batches(self) -> Iterator[Batch | Pair]:
         layout: tuple[ColumnForm, ...] = ()
         for rows in self._source.epoch_batches(self._rows):
             batch = columns_of(rows, ASKED_BY)
             layout = layout or forms(batch, self._selection, ASKED_BY)
-            yield Batch({form.name: _column(form, batch) for form in layout})
+            columns = Batch({form.name: _column(form, batch) for form in layout})
+            yield columns if self._selection.label is None else _pair(columns, self._selection.label)
+
+
+def _pair(columns: Batch, label: str) -> Pair:
+    learnt = columns.pop(label)
+    return Pair((next(iter(columns.values())) if len(columns) == 1 else columns, learnt))
 
 
 def _column(form: ColumnForm, batch: pa.RecordBatch) -> Column:

@@ -25,6 +25,7 @@ from hopyard.run.backend_choice import application_id, resolve
 from hopyard.run.call import bind
 from hopyard.run.controller import RunController, RunPlan
 from hopyard.run.encryption import uses_tls
+from hopyard.run.option_names import checks_feed_options
 from hopyard.run.options import RunOptions, TrainSpec, check_names, run_options
 from hopyard.run.recorded_parameters import recorded_parameters
 from hopyard.run.result import RunResult
@@ -62,8 +63,7 @@ class Cluster:
     ended the run unless `wait` has done so, or the run was stopped.
 
         with hopyard.Cluster(train, nodes=4, ps=1) as cluster:
-            print(cluster.logdir, cluster.nodes())
-        result = cluster.wait()
+            print(cluster.nodes())
 
     Args:
         fn: The training function; a parameter named ``ctx`` receives the `NodeContext`.
@@ -103,9 +103,8 @@ class Cluster:
         self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:
-            raise BadArguments(
-                call.call.name, "a function that is fed needs a parameter named ctx, for ctx.feed()"
-            )
+            needed = "a function that is fed needs a parameter named ctx, for ctx.feed()"
+            raise BadArguments(call.call.name, needed)
         self._name = options.get("name") or call.call.name
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
@@ -171,7 +170,7 @@ class Cluster:
     @property
     def attempt(self) -> int:
         """How often the nodes were started again, with ``max_restarts``."""
-        return self._thread.controller.attempt if self._thread is not None else 0
+        return 0 if self._thread is None else self._thread.controller.attempt
 
     @property
     def feed(self) -> FeedController:
@@ -228,8 +227,8 @@ class Cluster:
             except BaseException as error:
                 self._end_with(error)
                 if isinstance(error, KeyboardInterrupt):
-                    where = f"what it left is in {self.logdir}."
-                    error.add_note(f"Interrupted: the run {run.id} was stopped; {where}")
+                    stopped = f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
+                    error.add_note(stopped)
                 raise
         was_told, self._is_told = self._is_told, True
         self._settle_feed()
@@ -238,8 +237,8 @@ class Cluster:
         assert self._thread is not None
         if self._feed is not None and not was_told:
             self._feed.warn_if_alone()
-        values = self._thread.values
-        return RunResult(run_id=str(run.id), state=RunState.FINISHED, values=values, logdir=self.logdir)
+        run_id, values = str(run.id), self._thread.values
+        return RunResult(run_id=run_id, state=RunState.FINISHED, values=values, logdir=self.logdir)
 
     @overload
     def train(
@@ -265,6 +264,7 @@ class Cluster:
     @overload
     def train(self, data: DStream[Any], *, feed_timeout: float = ...) -> StreamFeed: ...
 
+    @checks_feed_options
     def train(
         self,
         data: object,
@@ -344,6 +344,7 @@ class Cluster:
         order = FeedOrder(timeout=feed_timeout, stream=StreamOrder(checkpoint=checkpoint, trigger=trigger))
         return self._train_stream(stream, order)
 
+    @checks_feed_options
     def inference(
         self,
         data: object,
@@ -407,24 +408,24 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None and not self._is_told:
-            self.shutdown()
-        elif error is not None:
+        if error is not None:
+            if self._feed is not None:
+                self._feed.explain(error)
             self._end_with(error)
+        elif not self._is_told:
+            self.shutdown()
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
             resources.enter_context(run)
             resources.enter_context(PeriodicThread(Periodic(run.heartbeat, run.record.heartbeat_seconds)))
             companions = self._spec.companions
-            where_to = Announcement(run)
+            where_to, host = Announcement(run), self._spec.tensorboard_host
             if self._spec.tensorboard == "chief":
-                companions = (*companions, ChiefTensorBoard(host=self._spec.tensorboard_host))
+                companions = (*companions, ChiefTensorBoard(host=host))
             elif self._spec.tensorboard:
-                host = self._spec.tensorboard_host
-                resources.enter_context(
-                    LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
-                )
+                live = LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
+                resources.enter_context(live)
             score = RunPlan(
                 spec=self._spec,
                 backend=where,
@@ -434,12 +435,11 @@ class Cluster:
                 companions=companions,
                 tls=self._tls,
             )
-            lines = self._view.lines if self._spec.stream_logs else None
             controller = RunController(
                 score,
                 run,
                 announce=where_to,
-                on_lines=lines,
+                on_lines=self._view.lines if self._spec.stream_logs else None,
                 before_end=lambda: self._feed.close_accounts() if self._feed else None,
             )
             controller.begin()

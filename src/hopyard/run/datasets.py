@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments
+from hopyard.feed.node.epoch_loop import EpochLoop
 from hopyard.feed.node.rows import Rows
 from hopyard.frameworks.registry import dataset
 from hopyard.frameworks.selection import Selection
@@ -31,7 +32,7 @@ class Datasets(ABC):
 
     def as_numpy(
         self,
-        rows: int,
+        batch_size: int,
         *,
         columns: Sequence[str] | None = None,
         fill_nulls: Mapping[str, object] | None = None,
@@ -39,18 +40,18 @@ class Datasets(ABC):
         """Returns batches as arrays by column, the row as first axis; see `hopyard.columns.arrays.to_numpy`.
 
         Args:
-            rows: How many rows a batch has; the last one of an epoch may have fewer.
+            batch_size: How many rows a batch has; the last one of an epoch may have fewer.
             columns: Which columns, in which order; None: all.
             fill_nulls: By column, what stands for a null.
 
         Raises:
-            BadArguments: `rows` is less than 1. In the loop: the rows are those of an RDD, which has no columns.
+            BadArguments: `batch_size` is less than 1. In the loop: the rows are those of an RDD, which has no columns.
             NullValues: In the loop: a column that has no form for it holds a null.
             NoMoreEpochs: In the loop: all epochs have been read.
         """
-        _check_size("as_numpy", "rows", rows)
+        _check_size("as_numpy", "batch_size", batch_size)
         _check_columns("as_numpy", columns)
-        return NumpyBatches(self, rows, columns, fill_nulls)
+        return NumpyBatches(self, batch_size, columns, fill_nulls)
 
     def as_tf_dataset(
         self,
@@ -64,10 +65,10 @@ class Datasets(ABC):
     ) -> Any:
         """Returns a `tf.data.Dataset` of batches, for ``model.fit(dataset, epochs=n)``: tensors by column.
 
-        It waits for the first batch and takes it, since that tells which tensors there are: dense ones of numbers, and
-        of lists and Spark ML vectors of the same length; ragged ones of lists that vary; `tf.string` for text. Dates
-        are int64, in days since 1970, and timestamps and durations in microseconds. Rows are read ahead while the
-        model trains: `terminate()` ends the dataset after those, and they are lost to who leaves a loop over it.
+        It waits for the first batch, since that tells which tensors there are: dense ones of numbers, and of lists and
+        Spark ML vectors of the same length; ragged ones of lists that vary; `tf.string` for text. Dates are int64, in
+        days since 1970, and timestamps and durations in microseconds. Rows are read ahead while the model trains:
+        `terminate()` ends the dataset after those.
 
         With ``fit(steps_per_epoch=k)`` give it ``dataset.repeat()``, since Keras then reads on in one loop.
 
@@ -88,10 +89,7 @@ class Datasets(ABC):
         """
         _check_size("as_tf_dataset", "batch_size", batch_size)
         _check_columns("as_tf_dataset", columns)
-        if label is not None and not isinstance(label, str):
-            raise BadArguments("as_tf_dataset", f"label={label!r} is not valid; give the name of one column")
-        wanted = columns if columns is None or label is None else (*columns, label)
-        selection = _selection(wanted, fill_nulls, dtypes, ragged, label)
+        selection = _selection("as_tf_dataset", columns, fill_nulls, dtypes, ragged, label)
         return dataset("tensorflow", "as_tf_dataset", self, batch_size, selection)
 
     def as_torch_dataset(
@@ -100,6 +98,7 @@ class Datasets(ABC):
         *,
         columns: Sequence[str] | None = None,
         fill_nulls: Mapping[str, object] | None = None,
+        label: str | None = None,
         dtypes: Mapping[str, str] | None = None,
         ragged: Collection[str] = (),
     ) -> FeedDataset:
@@ -113,6 +112,8 @@ class Datasets(ABC):
             batch_size: How many rows a batch has; the last one of an epoch may have fewer.
             columns: Which columns, in which order; None: all.
             fill_nulls: By column, what stands for a null; see `hopyard.columns.arrays.to_numpy`.
+            label: The column to learn. With it, elements are pairs: features and label. If there is but one other column,
+                the features are its tensor, else tensors by column.
             dtypes: By column, what its numbers are cast to, for example ``{"x": "float32"}``.
             ragged: Columns of lists that vary in length, although those of the first batch may not.
 
@@ -124,9 +125,34 @@ class Datasets(ABC):
         """
         _check_size("as_torch_dataset", "batch_size", batch_size)
         _check_columns("as_torch_dataset", columns)
-        selection = _selection(columns, fill_nulls, dtypes, ragged)
+        selection = _selection("as_torch_dataset", columns, fill_nulls, dtypes, ragged, label)
         made: FeedDataset = dataset("torch", "as_torch_dataset", self, batch_size, selection)
         return made
+
+
+class FedDatasets(Datasets):
+    """Datasets whose rows are fed."""
+
+    @abstractmethod
+    def begin_loop(self, rows: int) -> EpochLoop:
+        """Begins a loop over an epoch, in batches of so many rows."""
+
+    @abstractmethod
+    def note_joined(self, *, is_joined: bool) -> None:
+        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+
+    def epoch_batches(self, rows: int) -> Iterator[Rows]:
+        """Yields the batches of an epoch.
+
+        Raises:
+            NoMoreEpochs: All epochs have been read, and nothing more will come.
+            EpochLeft: An earlier loop was left so late that the epoch cannot be begun again.
+            BadArguments: Another loop has begun meanwhile.
+        """
+        loop = self.begin_loop(rows)
+        while len(batch := loop.batch()):
+            yield batch
+        loop.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +188,16 @@ def _check_columns(asked_by: str, columns: object) -> None:
 
 
 def _selection(
+    asked_by: str,
     columns: Sequence[str] | None,
     fill_nulls: Mapping[str, object] | None,
     dtypes: Mapping[str, str] | None,
     ragged: Collection[str],
-    label: str | None = None,
+    label: str | None,
 ) -> Selection:
+    if label is not None and not isinstance(label, str):
+        raise BadArguments(asked_by, f"label={label!r} is not valid; give the name of one column")
+    wanted = columns if columns is None or label is None else (*columns, label)
     return Selection(
-        columns=columns, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged, label=label
+        columns=wanted, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged, label=label
     )

@@ -9,6 +9,10 @@ from hopyard.frameworks.registry import kind_of
 from hopyard.run.context import NodeContext
 from hopyard.run.scalar import as_metrics, as_step
 
+_NO_CALLBACK = (
+    "a Reporter is no callback of Keras; give callbacks=[hopyard.Reporter(ctx).as_keras_callback()]"
+)
+
 
 class ReportingContext(Protocol):
     """What a reporter needs of a `NodeContext`."""
@@ -74,3 +78,13 @@ class Reporter:
             package: The Keras that the model is of: ``keras`` or ``tf_keras``.
         """
         return kind_of("keras").load().callback(self, package)
+
+    def set_params(self, _params: object) -> None:
+        """Refuses to be a callback of Keras; Keras calls it.
+
+        Raises:
+            BadArguments: Always; the error says what is one.
+        """
+        raise BadArguments("fit", _NO_CALLBACK)
+
+    set_model = set_params  # which of the two Keras calls first depends on its version

@@ -39,6 +39,7 @@ class FedEpoch(Record):
         seconds: How long it took.
         attempt: How often the nodes that got the rows had been started again.
         ended_by: The ranks that had ended their feed when the epoch was over.
+        left_out: Rows that nodes had taken and did not use, by rank, which is text in JSON.
     """
 
     feed: int
@@ -53,6 +54,7 @@ class FedEpoch(Record):
     seconds: float = 0.0
     attempt: int = 0
     ended_by: tuple[int, ...] = ()
+    left_out: Mapping[str, Json] = field(default_factory=dict)
 
     def rows_of_node(self, rank: int) -> int:
         """Returns how many rows a node has taken."""

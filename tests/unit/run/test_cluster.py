@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import hopyard
-from hopyard import Cluster, NodeContext, Project
+from hopyard import Cluster, NodeContext, Project, errors
 from hopyard.backends.base import Group, GroupOptions
 from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
@@ -407,8 +407,36 @@ def count_epochs(ctx: NodeContext) -> int:
     return len(list(ctx.feed().epochs()))
 
 
-def test_a_run_that_is_to_be_fed_and_is_not_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    with Cluster(count_epochs, backend="processes", feed=True) as cluster:
+def end_the_feed(ctx: NodeContext) -> None:
+    ctx.feed().terminate()
+
+
+def test_a_function_that_reads_where_the_driver_never_fed_fails() -> None:
+    told = r"NotFed: reading the feed is not possible: .* call train\(\) or inference\(\) before shutdown\(\) or wait\(\)"
+    with (
+        pytest.raises(errors.NodeFailed, match=told),
+        Cluster(count_epochs, backend="processes", feed=True),
+    ):
         pass
-    assert cluster.wait().value == 0
-    assert caplog.text.count("nothing was fed: call train() or inference() before shutdown() or wait()") == 1
+
+
+def test_a_function_that_ends_its_feed_need_not_be_fed() -> None:
+    with Cluster(end_the_feed, backend="processes", feed=True) as cluster:
+        assert cluster.wait().value is None
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "remedy"),
+    [
+        ("train", {"validation_split": 0.2}, "use 'validation'"),
+        ("train", {"shufle_seed": 1}, "use 'shuffle_seed'"),
+        ("train", {"batch_size": 32}, r"ctx.feed\(\).as_numpy\(32\)"),
+        ("inference", {"timeout": 5}, "use 'feed_timeout'"),
+    ],
+)
+def test_who_feeds_with_an_option_that_there_is_none_of_is_told_which_one_is_meant(method, option, remedy):
+    cluster = Cluster(lambda ctx: None, feed=True)
+    with pytest.raises(
+        errors.BadArguments, match=rf"Cluster.{method}\(\): there is no option '.*'; .*{remedy}"
+    ):
+        getattr(cluster, method)(None, **option)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import BadArguments, NoMoreEpochs, NotFed
+from hopyard.errors import BadArguments, EpochLeft, NoMoreEpochs, NotFed
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
@@ -83,17 +84,75 @@ def test_an_epoch_is_read_once() -> None:
     assert numbers(next(epochs).as_numpy(9)) == [[0, 1, 2]]
 
 
-def test_a_loop_goes_on_where_one_was_left_within_an_epoch() -> None:
+def test_the_first_batch_can_be_looked_at_and_no_row_is_lost() -> None:
     batches = fed(range(4), range(10, 12)).as_numpy(2)
     assert next(iter(batches))["x"].tolist() == [0, 1]
-    with pytest.warns(UserWarning, match="reads only the rest of epoch 1"):
-        assert numbers(batches) == [[2, 3]]
+    assert numbers(batches) == [[0, 1], [2, 3]]
     assert numbers(batches) == [[10, 11]]
+
+
+def test_an_epoch_of_one_batch_can_be_looked_at() -> None:
+    batches = fed(range(2), range(10, 12)).as_numpy(2)
+    next(iter(batches))
+    assert numbers(batches) == [[0, 1]]
+    assert numbers(batches) == [[10, 11]]
+
+
+def test_a_loop_that_begins_again_may_have_batches_of_another_size() -> None:
+    feed = fed(range(5))
+    first = iter(feed.as_numpy(2))
+    assert [next(first)["x"].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
+    assert numbers(feed.as_numpy(3)) == [[0, 1, 2], [3, 4]]
+
+
+def test_rows_that_are_given_back_are_not_counted_twice() -> None:
+    inbox = Inbox()
+    put_epoch(inbox, 0, range(5), 1)
+    feed = DataFeed(inbox)
+    next(iter(feed.as_numpy(2)))
+    numbers(feed.as_numpy(3))
+    assert (feed.rows_per_epoch, inbox.level.received, inbox.level.consumed) == (5, 5, 5)
+    assert inbox.unread() is None
+
+
+def test_an_epoch_that_is_begun_again_does_not_count_as_read() -> None:
+    inbox = Inbox()
+    put_epoch(inbox, 0, range(2), 2)
+    feed = DataFeed(inbox)
+    next(iter(feed.as_numpy(3)))  # which draws the end of the epoch, too
+    next(iter(feed.as_numpy(3)))
+    assert inbox.level.read < (0, 0)
+
+
+def test_a_look_at_an_epoch_of_the_feed_loses_no_row() -> None:
+    feed = fed(range(4), range(10, 12))
+    looks = []
+    for epoch in feed.epochs():
+        next(iter(epoch.as_numpy(2)))
+        looks.append(numbers(epoch.as_numpy(2)))
+    assert looks == [[[0, 1], [2, 3]], [[10, 11]]]
+
+
+def test_an_epoch_that_was_left_too_late_to_begin_again_is_an_error() -> None:
+    feed = fed(range(5_000_000))
+    loop = iter(feed.as_numpy(4_500_000))
+    next(loop)
+    next(loop)
+    with pytest.raises(EpochLeft, match=r"left after 5000000 rows of epoch 1, and only the first 32 MB"):
+        numbers(feed.as_numpy(4_500_000))
+
+
+def test_a_loop_that_read_as_much_as_the_epoch_before_is_not_begun_again(caplog: Any) -> None:
+    batches = fed(range(2), range(10, 14), range(20, 22)).as_numpy(2)
+    numbers(batches)
+    next(iter(batches))  # as Keras, which knows by now how many batches an epoch has
+    assert numbers(batches) == [[20, 21]]
+    assert "epoch 1: 2 of the 4 rows of this node were left out since the loop ended" in caplog.text
 
 
 def test_two_loops_at_a_time_are_refused() -> None:
     feed = fed(range(6))
-    with pytest.warns(UserWarning, match="rest of epoch 1"), pytest.raises(BadArguments, match="two loops"):
+    with pytest.raises(BadArguments, match="two loops"):
         list(zip(feed.as_numpy(2), feed.as_numpy(2), strict=False))
 
 
@@ -106,10 +165,8 @@ def test_names_of_columns_that_are_none_are_refused() -> None:
         feed.as_tf_dataset(2, label=["y"])
 
 
-def test_a_loop_that_was_left_after_the_last_row_is_not_followed_by_an_empty_one() -> None:
-    batches = fed(range(2), range(10, 12)).as_numpy(2)
-    assert next(iter(batches))["x"].tolist() == [0, 1]
-    assert numbers(batches) == [[10, 11]]
+def test_arrays_are_asked_for_as_datasets_are() -> None:
+    assert numbers(fed(range(3)).as_numpy(batch_size=2)) == [[0, 1], [2]]
 
 
 def test_batches_of_the_feed_itself_go_across_epochs() -> None:

@@ -101,3 +101,8 @@ def test_a_metric_that_is_no_number_is_refused() -> None:
 def test_outside_a_run_a_context_has_to_be_given() -> None:
     with pytest.raises(NotInsideRun):
         Reporter()
+
+
+def test_a_reporter_given_to_keras_says_what_is_a_callback() -> None:
+    with pytest.raises(BadArguments, match=r"no callback of Keras; give .*as_keras_callback\(\)"):
+        Reporter(Recorded()).set_model(None)

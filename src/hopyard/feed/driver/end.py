@@ -23,6 +23,7 @@ class EndOfFeed:
         run: The run.
         nodes: Those of it that are fed.
         has_fed: Tells whether the nodes of an attempt have got all that they are to get.
+        was_used: Tells whether the driver program has fed anything at all.
         tell_seconds: How long a node that listens may be out of reach.
     """
 
@@ -32,10 +33,12 @@ class EndOfFeed:
         nodes: FedNodes,
         *,
         has_fed: Callable[[int], bool] = lambda _: True,
+        was_used: Callable[[], bool] = lambda: True,
         tell_seconds: float = TELL_SECONDS,
     ) -> None:
         self._run = run
         self._has_fed = has_fed
+        self._was_used = was_used
         self._tell_seconds = tell_seconds
         self._nodes = nodes
         self._told: set[tuple[int, int]] = set()
@@ -59,7 +62,7 @@ class EndOfFeed:
     def _tell(self, team: FedGroup) -> None:
         untold = [node for node in team.nodes if (team.attempt, node.rank) not in self._told]
         for node in untold:
-            if answer_of(node, END, {}) is not None:
+            if answer_of(node, END, {"was_used": self._was_used()}) is not None:
                 self._told.add((team.attempt, node.rank))
                 self._deaf_since = None
         if all((team.attempt, node.rank) in self._told for node in untold):

@@ -22,15 +22,15 @@ from hopyard.feed.driver.targets import FedGroup, FedNodes, FedRun
 from hopyard.feed.driver.train_feeds import TrainFeeds
 from hopyard.feed.driver.validation import split
 from hopyard.feed.signed_rows import RowSigner
-from hopyard.feed.state import ALONE, HAS_LEARNT_ALONE
+from hopyard.feed.state import ALONE
 from hopyard.feed.task.inference import InferencePlan
 from hopyard.feed.task.partition_sender import PartitionReport
 
 LOG = logging.getLogger(__name__)
 LEAST_GATHER_SECONDS = 120.0
-NOTHING_FED = (
-    "the nodes are told that nothing more will come, and nothing was fed: call train() or inference() before shutdown() or wait(), or before the "
-    "with block ends"
+HAS_LEARNT_ALONE = (
+    "each of the %d nodes has trained a model of its own: no strategy of TensorFlow and no torch.distributed joined them. "
+    "If they were to train one model together, see https://github.com/hopyard/hopyard/blob/main/docs/distributed.md"
 )
 
 
@@ -143,7 +143,12 @@ class FeedController:
             note_ends=record.note_ends,
             feeding_again=self._feeding_again,
         )
-        self._end_of_feed = EndOfFeed(run, self._nodes, has_fed=self._trained.has_fed)
+        self._end_of_feed = EndOfFeed(
+            run,
+            self._nodes,
+            has_fed=self._trained.has_fed,
+            was_used=lambda: bool(self._feeds) or self._was_asked,
+        )
         self._asking = InferenceJobs(run, self._nodes)
 
     def train(self, data: object, order: FeedOrder) -> tuple[EpochAccount, ...]:
@@ -226,6 +231,10 @@ class FeedController:
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
+    def explain(self, error: BaseException) -> None:
+        """Adds to an error of Spark, in which results were wanted, what has ended the run."""
+        self._asking.explain(error)
+
     def close_accounts(self) -> None:
         """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._trained.close_accounts()
@@ -251,9 +260,6 @@ class FeedController:
             FeedJobFailed: A node cannot be told.
         """
         began = time.monotonic()
-        if not self._feeds and not self._was_asked:
-            LOG.warning(NOTHING_FED)
-            self._was_asked = True  # once is enough
         self._streams.stop(timeout)
         self._end_of_feed.say(None if timeout is None else timeout - (time.monotonic() - began))
 

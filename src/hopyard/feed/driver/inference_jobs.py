@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from hopyard.errors import HopyardError
 from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.feed.driver.targets import FedNodes, FedRun
 from hopyard.feed.state import FeedState
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
+FAILURE_SECONDS = 5.0
 REPLACED = "the nodes that it asks were started again; call inference() again"
 ENDED = "the nodes that it asks have ended before all results were there"
 
@@ -46,6 +48,16 @@ class InferenceJobs:
                     target=self._watch, args=(context,), name="hopyard-asking-jobs", daemon=True
                 )
                 self._thread.start()
+
+    def explain(self, error: BaseException) -> None:
+        """Adds to an error of Spark what has ended the run: a terminal shows it last, below the way through Spark and Java."""
+        is_of_spark = type(error).__module__.partition(".")[0] in ("py4j", "pyspark")
+        if self._thread is None or not is_of_spark or not self._run.has_ended(FAILURE_SECONDS):
+            return
+        failure = self._run.failure()
+        if isinstance(failure, HopyardError):
+            sentence, *story = str(failure).splitlines()
+            error.add_note("\n".join(["", *story, f"hopyard.errors.{type(failure).__name__}: {sentence}"]))
 
     def _watch(self, context: SparkContext) -> None:
         seen = self._nodes.look()

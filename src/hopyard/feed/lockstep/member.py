@@ -150,6 +150,10 @@ class LockstepMember:
             return self
         return LockstepMember(self._rank, self.policy, self._round, epoch)
 
+    def begin_again(self) -> None:
+        """Goes back to the first batch; those that it has had are known, so that the others do not hear of it."""
+        self.used = 0
+
     def is_known(self) -> bool:
         """Tells whether all can take the next batch, without asking."""
         return self.used < self._known

@@ -8,6 +8,7 @@ from hopyard.feed.node.level import EpochEnd
 from hopyard.feed.pieces import Piece
 
 NO_EPOCH = (-1, -1)
+MOST_LEFT_OUT = 100
 
 
 class EpochMarks:
@@ -25,6 +26,7 @@ class EpochMarks:
         self.left = 0
         self.rows = 0
         self.read = NO_EPOCH
+        self.left_out: tuple[tuple[int, int, int], ...] = ()
         self._drawn = NO_EPOCH
         self._feed: int | None = None
         self._ended: tuple[int, int] | None = None
@@ -49,6 +51,10 @@ class EpochMarks:
     def draw(self, mark: EpochEnd) -> None:
         """Takes note that the end of an epoch was drawn."""
         self._drawn = max(self._drawn, mark.number)
+
+    def leave_out(self, number: tuple[int, int], rows: int) -> None:
+        """Takes note of rows of an epoch that were not used; of very many epochs, of those of the last ones."""
+        self.left_out = (*self.left_out, (*number, rows))[-MOST_LEFT_OUT:]
 
     def ask(self) -> bool:
         """Takes note that the function asks for more; returns whether it has read another epoch."""

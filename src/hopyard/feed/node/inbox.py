@@ -22,6 +22,10 @@ from hopyard.feed.ranges import Ranges
 INBOX_BYTES = 32 << 20
 POLL_SECONDS = 1.0
 NOTHING_FED = f"nothing was fed for {TOLD_SECONDS:g} s since the nodes started again; call train() again"
+NEVER_USED = (
+    "nothing was fed to this run; in the driver program, call train() or inference() before "
+    "shutdown() or wait(), or before the with block ends"
+)
 
 
 class Inbox:
@@ -54,6 +58,7 @@ class Inbox:
         self._ended = False
         self._stopped = False
         self._was_asked = False
+        self._was_used = True
 
     def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
         """Takes note that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
@@ -90,6 +95,11 @@ class Inbox:
         if self._epochs.ask():
             self._on_read()
 
+    def leave_out(self, number: tuple[int, int], rows: int) -> None:
+        """Takes note that so many rows of an epoch, of which the feed and the number are given, were not used."""
+        with self._changed:
+            self._epochs.leave_out(number, rows)
+
     def draw(
         self, rows: int = 1, *, is_alone: Callable[[], bool] = lambda: False
     ) -> Piece | EpochEnd | InferenceRequest | None:
@@ -102,6 +112,7 @@ class Inbox:
             is_alone: Tells whether nobody but the caller could give results.
 
         Raises:
+            NotFed: The driver program has ended the feed without feeding anything.
             ResultsMissing: All rows that came have been handed out, and nobody is there to give the results that Spark
                 waits for.
         """
@@ -111,8 +122,10 @@ class Inbox:
                 request = self._requests.ready(rows, is_full=bool(self._blocked))
                 if request is not None:
                     return request
-                if self._stopped or (self._ended and not self._requests):
+                if self._stopped or (self._ended and self._was_used and not self._requests):
                     return None
+                if self._ended and not self._was_used:
+                    raise NotFed("reading the feed", NEVER_USED)
                 self._wait_for_more(is_alone)
             piece = self._pieces.popleft()
             if isinstance(piece, Piece):
@@ -192,10 +205,15 @@ class Inbox:
         with self._changed:
             self._ledger.forget(feed, epoch)
 
-    def end(self) -> None:
-        """Takes note that nothing more will come; what waits can still be drawn."""
+    def end(self, *, was_used: bool = True) -> None:
+        """Takes note that nothing more will come; what waits can still be drawn.
+
+        Args:
+            was_used: Whether the driver program has fed anything at all, to whichever attempt of the nodes.
+        """
         with self._changed:
             self._ended = True
+            self._was_used = was_used
             self._changed.notify_all()
 
     def stop(self, reason: str = ENDED, *, ahead: int = 0, has_failed: bool = False) -> None:
@@ -288,6 +306,7 @@ class Inbox:
                 is_stopped=self._stopped,
                 asking=self._requests.asking,
                 read=self._epochs.read,
+                left_out=self._epochs.left_out,
             )
 
     def _is_within_epoch(self) -> bool:

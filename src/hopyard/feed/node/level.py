@@ -32,6 +32,7 @@ class Level:
         is_stopped: Whether nothing more is wanted.
         asking: The Spark stages that wait for results, or did until nothing more was wanted.
         read: Feed and number of the last epoch that the function has read to its end; below 0 before the first.
+        left_out: Of epochs that the function has not used to the last row: feed, number and how many rows.
     """
 
     received: int
@@ -41,6 +42,7 @@ class Level:
     is_stopped: bool
     asking: tuple[int, ...] = ()
     read: tuple[int, int] = (-1, -1)
+    left_out: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

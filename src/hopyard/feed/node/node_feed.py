@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import tempfile
 import threading
@@ -24,14 +23,13 @@ from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.remote import MESSAGE_BYTES
 from hopyard.feed.signed_rows import RowSigner
-from hopyard.feed.state import ADDRESS, ALONE, HAS_LEARNT_ALONE, STATE, FeedState
+from hopyard.feed.state import ADDRESS, ALONE, STATE, FeedState
 from hopyard.protocol.channel import Note
 from hopyard.protocol.node_info import NodeInfo
 from hopyard.wire import WireServer
 from hopyard.worker.periodic import Periodic, PeriodicThread
 
 R = TypeVar("R", bound=RowFeed)
-LOG = logging.getLogger(__name__)
 TELL_SECONDS = 0.2
 CLOSE_SECONDS = 4.0
 ALL = "all of it"
@@ -161,10 +159,9 @@ class NodeFeed:
             self._reader[1].finish()  # of a node that fails, the others hear from the driver, which ends them
 
     def _tell_if_alone(self) -> None:
-        """Says in the log, and tells the driver, if this node of several has learnt without the others."""
+        """Tells the driver, which says it once for all, if this node of several has learnt without the others."""
         learns_alone = self._reader is not None and self._reader[1].learns_alone
         if self._info.trainers > 1 and learns_alone and not self.has_addresses:
-            LOG.warning(HAS_LEARNT_ALONE, self._info.trainers)
             Note(note=ALONE, text="").send(self._environ)
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
@@ -185,6 +182,7 @@ class NodeFeed:
                 asking=level.asking,
                 replayed=self._keeping.replayed,
                 read=level.read,
+                left_out=level.left_out,
             )
             if state != self._told:
                 Note(note=STATE, text=state.to_note()).send(self._environ)

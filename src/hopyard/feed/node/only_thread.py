@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+
+from hopyard.frameworks.registry import is_collecting
 
 
 def is_only_thread() -> bool:
     """Returns whether Python runs no other thread of the user in this process.
 
     Hopyard's own threads have names that say so. Threads that Python did not start are those of the wire, which bring rows.
+    A thread that is within a call which first reads all rows, such as Keras's ``predict(dataset)``, does not go on either.
     """
+    frames = sys._current_frames()  # noqa: SLF001  the way to know where other threads are
     return all(
-        thread is threading.current_thread() or _is_of_hopyard(thread) for thread in threading.enumerate()
+        thread is threading.current_thread()
+        or _is_of_hopyard(thread)
+        or is_collecting(frames.get(thread.ident or 0))
+        for thread in threading.enumerate()
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
 from hopyard.feed.lockstep.hub import Answer, Uneven
 from hopyard.feed.lockstep.member import LockstepMember
+from hopyard.feed.node.course import Course, EpochStart
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import EpochEnd
@@ -45,12 +46,14 @@ class RowFeed:
         self._is_alone = is_alone
         self._in_step = in_step
         self._last: Rows = NO_ROWS
-        self._ahead: deque[Rest | EpochEnd] = deque(maxlen=1)
+        self._ahead: deque[Rest | EpochEnd] = deque()
         self._asked: deque[Question] = deque()
+        self._asked_again: deque[Rows] = deque()
         self._lock = threading.Lock()
         self._is_asked = False
         self._batches = 0
         self._course = Course()
+        self._start = EpochStart()
 
     def next_batch(self, rows: int) -> Rows:
         """Returns the next rows of all epochs, fewer than asked for only at the end of the feed, and none after it.
@@ -63,29 +66,65 @@ class RowFeed:
             ResultsMissing: No more rows come, since Spark waits for results of rows that were read.
         """
         _check_rows("next_batch", rows)
+        self._start.forget()
         batch = self._gather(rows, across_epochs=True)
         if self._in_step is None or self._is_asked:
             return batch
         return self._agreed(self._in_step, batch, rows)
 
     def epoch_batch(self, rows: int) -> Rows:
-        """Returns the next rows of the epoch under way: fewer at its end, none after it, then those of the next epoch.
+        """Returns the next rows of the epoch under way: fewer at its end, and none after it, until `end_epoch`."""
+        if self._in_step is not None:
+            self._in_step = self._in_step.in_epoch(self._course.epochs)
+        batch = gathered = self._gather(rows, across_epochs=False)
+        if self._in_step is not None and not self._is_asked:
+            batch = self._agreed(self._in_step, gathered, rows)
+        if len(batch):
+            self._course.go_on(len(batch))
+        if len(gathered) and not self._is_asked:
+            self._start.keep(gathered, rows)
+        return batch
+
+    def end_epoch(self, rows: int) -> None:
+        """Passes the end of the epoch under way, of which all was read.
+
+        Args:
+            rows: How many rows a batch had.
 
         Raises:
             NoMoreEpochs: All epochs that were fed have been read, and nothing more will come.
         """
-        if self._in_step is not None:
-            self._in_step = self._in_step.in_epoch(self._course.epochs)
-        batch = self._gather(rows, across_epochs=False)
-        if self._in_step is not None and not self._is_asked:
-            batch = self._agreed(self._in_step, batch, rows)
-        if len(batch):
-            self._course.go_on()
-        elif self.skip_epoch():
-            self._tell_left_out(rows)
+        read = self._course.given
+        passed = self._pass_epoch()
+        if passed is not None:
+            self._tell_left_out(passed, read, rows)
         elif self._course.is_over() and not self._inbox.level.is_stopped:
             raise NoMoreEpochs(self._course.epochs)
-        return batch
+
+    def begin_again(self, rows: int) -> None:
+        """Goes back to the first row of the epoch under way; of rows that want results, to the first without any.
+
+        Args:
+            rows: How many rows a batch will have.
+
+        Raises:
+            EpochLeft: Too much of it has been read.
+            BadArguments: The nodes train in step, and it was begun with batches of another size.
+        """
+        self._asked_again = deque(question.batch for question in self._asked)
+        if not self._course.is_under_way:
+            return
+        batches, batch_size = self._start.take_back(self._course.epochs + 1, self._course.given)
+        if self._in_step is not None and batches:
+            if batch_size != rows:
+                raise BadArguments(
+                    "feed",
+                    f"nodes in step have begun this epoch with batches of {batch_size} rows, and now want {rows}",
+                )
+            self._in_step.begin_again()
+            self._last = NO_ROWS
+        self._put_back(*map(Rest, batches))
+        self._course.begin_again()
 
     def await_epoch(self) -> bool:
         """Waits for the next epoch; returns whether there is one."""
@@ -97,11 +136,7 @@ class RowFeed:
 
     def skip_epoch(self) -> bool:
         """Passes what is left of the epoch under way; returns whether its end was found, and not that of the feed."""
-        while (found := self._draw(1, may_ask=False)) is not None:
-            if isinstance(found, EpochEnd):
-                self._course.end(found.rows)
-                return True
-        return False
+        return self._pass_epoch() is not None
 
     @property
     def epochs_read(self) -> int:
@@ -109,9 +144,9 @@ class RowFeed:
         return self._course.epochs
 
     @property
-    def is_within_epoch(self) -> bool:
-        """Whether some batches of an epoch have been read, and not yet its end."""
-        return self._course.is_under_way
+    def has_enough(self) -> bool:
+        """Whether as many rows of the epoch under way were read as of the one before."""
+        return self._course.has_enough
 
     @property
     def has_passed_all(self) -> bool:
@@ -158,6 +193,8 @@ class RowFeed:
         batch, count = encode(results)
         if not self._asked:
             raise WrongResults("no batch", 0, count)
+        if len(self._asked_again) == len(self._asked):
+            self._asked_again.popleft()
         question = self._asked.popleft()
         if count != question.rows:
             raise WrongResults(str(question), question.rows, count)
@@ -200,6 +237,9 @@ class RowFeed:
 
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
         self._course.was_read = True
+        self._is_asked = bool(self._asked_again)
+        if self._asked_again:
+            return self._asked_again.popleft()
         parts: list[Rows] = []
         missing = rows
         while (
@@ -243,22 +283,30 @@ class RowFeed:
         self._last = batch
         return batch
 
-    def _tell_left_out(self, rows: int) -> None:
-        """Logs how many rows of the epoch that has ended were left out, since another node had fewer batches."""
-        if self._in_step is None or self._in_step.epoch is None:
+    def _pass_epoch(self) -> EpochEnd | None:
+        self._start.forget()
+        while (found := self._draw(1, may_ask=False)) is not None:
+            if isinstance(found, EpochEnd):
+                self._course.end(found.rows)
+                return found
+        return None
+
+    def _tell_left_out(self, passed: EpochEnd, read: int, rows: int) -> None:
+        """Logs and counts how many rows of the epoch that has ended were left out: another node, or the epoch before, had fewer batches."""
+        came = passed.rows
+        left_out = came - read
+        if left_out <= 0:
             return
-        came = self._course.rows or 0
-        left_out = came - self._in_step.used * rows
-        if left_out > 0:
+        self._inbox.leave_out(passed.number, left_out)
+        epoch = self.first_epoch + self._course.epochs - 1
+        if self._in_step is None:
+            why, advice = "since the loop ended after as many rows as the epoch before had", ""
+        else:
+            why = f"to keep step with the others (uneven={self._in_step.policy.value!r})"
             advice = "; spread the rows over more partitions (df.repartition)" if left_out >= 2 * rows else ""
-            LOG.warning(
-                "epoch %d: %d of the %d rows of this node were left out to keep step with the others (uneven=%r)%s",
-                self.first_epoch + self._in_step.epoch,
-                left_out,
-                came,
-                self._in_step.policy.value,
-                advice,
-            )
+        LOG.warning(
+            "epoch %d: %d of the %d rows of this node were left out %s%s", epoch, left_out, came, why, advice
+        )
 
     def _outlook(self, in_step: LockstepMember) -> tuple[int, bool]:
         """Returns how many more rows are here already, and whether no others will come: of the epoch, or of the feed."""
@@ -266,14 +314,14 @@ class RowFeed:
         if in_step.epoch is None:
             return ahead + self._inbox.level.waiting, self._inbox.is_ended
         if any(isinstance(found, EpochEnd) for found in self._ahead):
-            return 0, True
+            return ahead, True
         waiting, final = self._inbox.epoch
         return ahead + waiting, final
 
-    def _put_back(self, found: Rest | EpochEnd) -> None:
+    def _put_back(self, *found: Rest | EpochEnd) -> None:
         with self._lock:
             if not self._inbox.level.is_stopped:
-                self._ahead.append(found)
+                self._ahead.extendleft(reversed(found))
 
     def _stop(self) -> None:
         # first, so that a reader in another thread puts nothing back
@@ -291,8 +339,9 @@ class RowFeed:
         """
         self._is_asked = False
         with self._lock:
-            ahead = self._ahead.pop() if self._ahead else None
-        if not in_hand and not isinstance(ahead, EpochEnd):
+            is_within = any(isinstance(found, EpochEnd) for found in self._ahead)
+            ahead = self._ahead.popleft() if self._ahead else None
+        if not in_hand and not is_within:
             self._inbox.go_on()
         if ahead is not None:
             return ahead
@@ -305,38 +354,9 @@ class RowFeed:
             return None
         taken = self._inbox.take(found, rows)
         self._batches += 1
-        self._asked.append(Question(request=found, rows=len(taken), number=self._batches))
+        self._asked.append(Question(request=found, batch=taken, number=self._batches))
         self._is_asked = True
         return Rest(taken)
-
-
-class Course:
-    """How far a feed has been read: whether at all, epochs, and whether one is under way."""
-
-    def __init__(self) -> None:
-        self.was_read = False
-        self.is_joined: bool | None = None
-        self.epochs = 0
-        self.rows: int | None = None
-        self.is_under_way = False
-
-    def go_on(self) -> None:
-        """Takes note of a batch."""
-        self.is_under_way = True
-
-    def end(self, rows: int) -> None:
-        """Takes note of the end of an epoch that had so many rows."""
-        self.epochs += 1
-        self.rows = rows
-        self.is_under_way = False
-
-    def is_over(self) -> bool:
-        """Tells, at the end of the feed, whether epochs had been read before and none was under way."""
-        if self.is_under_way:
-            self.epochs += 1
-            self.is_under_way = False
-            return False
-        return self.epochs > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,8 +364,13 @@ class Question:
     """A batch that waits for results."""
 
     request: InferenceRequest
-    rows: int
+    batch: Rows
     number: int
+
+    @property
+    def rows(self) -> int:
+        """How many results it wants."""
+        return len(self.batch)
 
     def __str__(self) -> str:
         return f"batch {self.number} ({self.request.name})"

@@ -243,8 +243,8 @@ class FeedService(Service):
         self._receiver(message["feed"]).forget(message["feed"], message["epoch"])
         return {}
 
-    def _end(self, _message: Mapping[str, Any]) -> dict[str, Json]:
-        self._inbox.end()
+    def _end(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.end(was_used=message.get("was_used", True))
         self._stored.tell()
         return {}
 

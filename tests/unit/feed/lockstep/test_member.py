@@ -141,6 +141,7 @@ def read_epoch(feed: RowFeed) -> int:
     rows = 0
     while len(batch := feed.epoch_batch(BATCH)):
         rows += len(batch)
+    feed.end_epoch(BATCH)
     return rows
 
 

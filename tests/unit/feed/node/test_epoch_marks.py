@@ -44,6 +44,7 @@ class Fed:
     def read_epoch(self) -> None:
         while len(self.feed.epoch_batch(3)):
             continue
+        self.feed.end_epoch(3)
 
 
 def test_an_epoch_is_read_when_the_function_asks_for_more() -> None:
