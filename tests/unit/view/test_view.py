@@ -417,12 +417,20 @@ def test_a_failure_leaves_the_end_of_the_run_or_nothing_if_it_goes_on(
     with pytest.raises(ValueError, match="no data"), view.feeding(run, 1):
         raise ValueError("no data")
     terminal.wait_until(lambda lines: not any(lines))
+    run.phase = Phase.LOST
     run.ended.set()
     with pytest.raises(ArithmeticError), view.feeding(run, 1):
         raise ArithmeticError
     with view.showing(run):
         pass
-    terminal.check(RUNNING)
+    terminal.check(
+        [
+            f"{TITLE}  0:00:00",
+            "node  role    host  state  step  metrics",
+            "   0  chief   a     lost",
+            "   1  worker  a     lost",
+        ]
+    )
 
 
 def test_the_nodes_are_shown_until_the_last_who_waits_has_left(
