@@ -51,17 +51,6 @@ DRIVER = """
 """
 
 
-CONTEXT_ONLY = """
-    import sys
-    import hopyard
-    from pyspark import SparkConf, SparkContext
-
-    conf = SparkConf().setMaster("local[2]").setAppName("old").set("spark.ui.enabled", "false")
-    context = SparkContext(conf=conf)
-    print(hopyard.launch(abs, (-7,)).value)
-"""
-
-
 def launched(master: str, settings: dict[str, str] | None = None, **options: Any) -> list[Any]:
     """Runs the driver and returns what the chief and the worker returned."""
     orders = json.dumps([master, settings or {}, options])
@@ -110,16 +99,3 @@ def test_dynamic_allocation_does_without_barrier(standalone: StandaloneSpark) ->
         "spark.dynamicAllocation.maxExecutors": "3",
     }
     assert_they_met(launched(standalone.url, settings))
-
-
-def test_a_context_without_a_session_is_enough() -> None:
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    driver = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(CONTEXT_ONLY)],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert driver.stdout == "7\n", driver.stderr

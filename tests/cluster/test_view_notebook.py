@@ -47,17 +47,15 @@ def test_a_cell_ends_with_one_table_and_the_output_of_the_nodes() -> None:
 
 
 STOPPED = """
-import _thread, threading
 import hopyard
 
 def train():
     import threading
     threading.Event().wait()
 
-cluster = hopyard.Cluster(train, backend="processes", progress=False).start()
-cluster.ready()
-threading.Timer(0, _thread.interrupt_main).start()
-cluster.wait()
+with hopyard.Cluster(train, backend="processes", progress=False) as cluster:
+    cluster.ready()
+    raise KeyboardInterrupt
 """
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hopyard.environment import NODE_VARIABLE
@@ -35,24 +34,12 @@ def active_spark() -> SparkSession | None:
         return None
 
 
-def _active() -> SparkSession | SparkContext | None:
-    session = active_spark()
-    if session is not None or "pyspark" not in sys.modules:
-        return session
-    from pyspark import SparkContext
-
-    return SparkContext._active_spark_context  # noqa: SLF001  as programs older than sessions have it
-
-
-def usable_context(
-    spark: SparkSession | SparkContext | None, needed_for: str, environ: Mapping[str, str] = os.environ
-) -> SparkContext:
+def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -> SparkContext:
     """Returns the context of a session, or of the active one, that can run nodes.
 
     Args:
         spark: A session or its context; None for the active one.
         needed_for: What needs it, for the error that says that pyspark is missing.
-        environ: Tells whether this process is a node.
 
     Raises:
         MissingDependency: pyspark is not installed.
@@ -60,10 +47,10 @@ def usable_context(
         CalledOnNode: None is given, and this process is a node of a run.
         SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
     """
-    if spark is None and NODE_VARIABLE in environ:
+    if spark is None and NODE_VARIABLE in os.environ:
         raise CalledOnNode
     require_pyspark(needed_for)
-    session: object = spark if spark is not None else _active()
+    session: object = spark if spark is not None else active_spark()
     if session is None:
         refuse_connect_mode()
         raise NoActiveSpark
