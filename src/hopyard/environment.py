@@ -1,4 +1,4 @@
-"""Environment variables for a while."""
+"""Environment variables: the one of nodes, and how to set some for a while."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+NODE_VARIABLE = "HOPYARD_NODE"  # set in the process of a node, and in those that it starts
 
 
 @contextlib.contextmanager

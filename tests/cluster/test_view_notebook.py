@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nbclient
 import nbformat
 import pytest
@@ -42,3 +44,25 @@ def test_a_cell_ends_with_one_table_and_the_output_of_the_nodes() -> None:
     assert table.output_type == "display_data"
     assert "finished</span>" in table.data["text/html"]
     assert (output.output_type, output.name, output.text) == ("stream", "stdout", "[chief 0] hello\n")
+
+
+STOPPED = """
+import hopyard
+
+def train():
+    import threading
+    threading.Event().wait()
+
+with hopyard.Cluster(train, backend="processes", progress=False) as cluster:
+    cluster.ready()
+    raise KeyboardInterrupt
+"""
+
+
+def test_a_cell_that_is_stopped_shows_what_was_stopped_and_no_frames(hopyard_root: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(STOPPED)])
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", allow_errors=True).execute()
+    (output,) = notebook.cells[0].outputs
+    name, said = output.traceback
+    assert (output.ename, name) == ("KeyboardInterrupt", "KeyboardInterrupt")
+    assert said.startswith("Interrupted: the run process-")

@@ -14,8 +14,7 @@ from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
 from hopyard.errors import NotEnoughSlots
-from hopyard.spark.job import active_tasks
-from hopyard.spark.preflight.capacity import Executors, arrived, running_tasks, settings_of, slots
+from hopyard.spark.preflight.capacity import Executors, arrived, settings_of, slots, tasks_of_others
 from hopyard.spark.preflight.profiles import profile_for
 from hopyard.spark.preflight.room import Demand, Room, slots_at_once, uses_barrier
 from hopyard.testing.watching import wait_until
@@ -42,15 +41,13 @@ class WaitFor:
 
 
 @contextmanager
-def busy_slot(context: SparkContext, path: Path) -> Iterator[None]:
-    """Holds one slot meanwhile."""
-    rows = context.parallelize([1], 1).mapPartitions(WaitFor(str(path)))
+def busy_slots(context: SparkContext, path: Path, count: int = 1) -> Iterator[None]:
+    """Holds some slots meanwhile."""
+    rows = context.parallelize(range(count), count).mapPartitions(WaitFor(str(path)))
     thread = InheritableThread(target=rows.count, session=None)
     thread.start()
     try:
-        deadline = time.monotonic() + 30
-        while running_tasks(context) == 0 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: tasks_of_others(context, "") == count, "the tasks run", 30)
         yield
     finally:
         path.touch()
@@ -83,9 +80,9 @@ def test_a_plan_that_can_never_fit_is_refused_in_no_time(context: SparkContext) 
     assert time.monotonic() - started < 2
 
 
-def told(context: SparkContext, caplog: pytest.LogCaptureFixture, own_tasks: int = 0) -> list[str]:
+def told(context: SparkContext, caplog: pytest.LogCaptureFixture, group: str = "") -> list[str]:
     """Returns what is said of a plan with two nodes that has waited for some seconds."""
-    room = Room.of(context, [Demand(nodes=2)], seconds=60, own_tasks=lambda: own_tasks)
+    room = Room.of(context, [Demand(nodes=2)], seconds=60, group=group)
     room._began -= 7.0
     with caplog.at_level(logging.WARNING):
         room.tell()
@@ -95,7 +92,7 @@ def told(context: SparkContext, caplog: pytest.LogCaptureFixture, own_tasks: int
 def test_slots_that_are_busy_are_told(
     context: SparkContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with busy_slot(context, tmp_path / "go on"):
+    with busy_slots(context, tmp_path / "go on"):
         (message,) = told(context, caplog)
     assert message.startswith(
         "waiting for slots: the plan needs 2, and other tasks of this application hold 1 of 2, 7 s of 60 s"
@@ -107,13 +104,19 @@ def test_a_plan_does_not_complain_of_its_own_tasks(
 ) -> None:
     context.setJobGroup("own", "tasks of the plan")
     try:
-        with busy_slot(context, tmp_path / "go on"):
-            # Spark tells of stages a little later than of executors
-            wait_until(lambda: active_tasks(context, "own") == 1, "the stage has a task", 30)
-            assert told(context, caplog, own_tasks=1) == []
+        # two that start together: Spark's pages know the second one some seconds later
+        with busy_slots(context, tmp_path / "go on", 2):
+            assert told(context, caplog, group="own") == []
     finally:
         context._jsc.clearJobGroup()
-    wait_until(lambda: active_tasks(context, "own") == 0, "the task is over", 30)
+
+
+def test_a_plan_does_not_complain_of_tasks_that_have_just_ended(
+    context: SparkContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with busy_slots(context, tmp_path / "go on", 2):
+        pass
+    assert told(context, caplog) == []
 
 
 def test_free_slots_are_no_news(context: SparkContext, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,7 +24,7 @@ from hopyard.control.gang import Gang
 from hopyard.errors import BackendFailed
 from hopyard.protocol.node_status import NodeStatus
 from hopyard.protocol.outcome import Outcome
-from hopyard.spark.job import active_tasks, is_cancelled, is_stopped, lost_tasks
+from hopyard.spark.job import is_cancelled, is_stopped, lost_tasks
 from hopyard.spark.preflight.profiles import profile_for
 from hopyard.spark.preflight.room import Demand, Room, uses_barrier
 from hopyard.spark.session.encryption import encrypts
@@ -137,7 +137,7 @@ class SparkGroup:
             context,
             self._shares.demands,
             seconds=options.timeouts.start,
-            own_tasks=lambda: active_tasks(context, self._job_group),
+            group=self._job_group,
         )
         self._gang = Gang(tasks[0].plan, options.timeouts, now=time.monotonic())
         self._news = threading.Event()
@@ -225,7 +225,8 @@ class SparkGroup:
         if any(job.error for job in self._jobs):
             self._coordinator.suspect()
             return self._coordinator.present > 0 and not self._is_overdue(UNEXPLAINED_SECONDS)
-        if jobs_run and not self._gang.has_all and not is_stopped(self._context):
+        is_ending = self._gang.is_stopping or is_stopped(self._context)
+        if jobs_run and not self._gang.has_all and not is_ending:
             self._room.tell()
         if not jobs_run and all(node.done() for node in self._beside):
             return self._options.detach and not self._coordinator.is_settled

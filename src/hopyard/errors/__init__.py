@@ -64,6 +64,7 @@ from hopyard.errors.search import StudyExists as StudyExists
 from hopyard.errors.search import StudyFailed as StudyFailed
 from hopyard.errors.search import StudyNotFound as StudyNotFound
 from hopyard.errors.search import TrialTimeout as TrialTimeout
+from hopyard.errors.spark import CalledOnNode as CalledOnNode
 from hopyard.errors.spark import InvalidSessionSetting as InvalidSessionSetting
 from hopyard.errors.spark import JavaNotFound as JavaNotFound
 from hopyard.errors.spark import NoActiveSpark as NoActiveSpark

@@ -14,6 +14,15 @@ class NoActiveSpark(HopyardError, RuntimeError):
     )
 
 
+class CalledOnNode(HopyardError, RuntimeError):
+    """Nodes were to be started on Spark by a function that runs on a node itself."""
+
+    text = (
+        "launch(), search() and Cluster start their nodes from the driver program, and this is the process of a node. "
+        "Call them in the driver program, or give backend='processes', which starts them on the host of this node."
+    )
+
+
 class SparkUnusable(HopyardError, RuntimeError):
     """There is a Spark, and Hopyard cannot work with it."""
 

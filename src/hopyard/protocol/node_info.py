@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Self
 
-VARIABLE = "HOPYARD_NODE"
+from hopyard.environment import NODE_VARIABLE
+
+VARIABLE = NODE_VARIABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

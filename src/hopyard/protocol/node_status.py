@@ -14,6 +14,7 @@ class Phase(Enum):
 
     AWAITED = "awaited"  # nothing was heard of it yet
     ARRIVED = "arrived"  # it waits for the others
+    STARTING = "starting"  # it runs, and its function has taken no row of its feed yet: only the view tells these apart
     RUNNING = "running"
     FINISHED = "finished"
     FAILED = "failed"

@@ -18,6 +18,7 @@ from typing import Any
 import cloudpickle
 
 from hopyard.errors import NotPicklable
+from hopyard.protocol.sources import WithSources, sources_of
 
 LONGEST_CAUSE = 120
 
@@ -52,7 +53,7 @@ def dump(call: Callable[..., Any], *, user: Call) -> bytes:
     """
     with _by_value(user.function):
         try:
-            return bytes(cloudpickle.dumps(call))
+            return bytes(cloudpickle.dumps(WithSources(sources_of(_codes(user.function, seen=set())), call)))
         except Exception as error:
             # whatever an object's own __reduce__ raises is the user's to see, with the name of the variable
             culprit = next(_culprits(user), f"the function {user.name!r} itself")
@@ -87,6 +88,24 @@ def _is_installed(module: ModuleType) -> bool:
     homes = {sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     homes.add(str(Path(__file__).parents[1]))
     return any(Path(file).is_relative_to(home) for home in homes)
+
+
+def _codes(reached: object, seen: set[int]) -> Iterator[CodeType]:
+    """Yields the code of a function, or of a class, and of those that it reaches, save what is installed."""
+    reached = getattr(reached, "func", getattr(reached, "__func__", reached))
+    module = sys.modules.get(getattr(reached, "__module__", None) or "")
+    if id(reached) in seen or (module and module.__name__ != "__main__" and _is_installed(module)):
+        return
+    seen.add(id(reached))
+    if isinstance(reached, FunctionType):
+        yield reached.__code__
+        for _, _, value in _reached(reached):
+            yield from _codes(value, seen)
+    elif isinstance(reached, type):
+        for value in vars(reached).values():
+            yield from _codes(value, seen)
+    elif hasattr(reached, "__wrapped__"):  # an object around a function, made with functools.update_wrapper
+        yield from _codes(reached.__wrapped__, seen)
 
 
 def _cause(error: Exception) -> str:

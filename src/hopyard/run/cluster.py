@@ -18,6 +18,7 @@ from hopyard.errors import (
     NotStarted,
     StillRunning,
 )
+from hopyard.interruption import explain, keeping_notes
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
 from hopyard.run.announcement import Announcement
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 FEED_SECONDS = 600.0
 READY_SECONDS = 0.05
 EARLY = (Phase.AWAITED, Phase.ARRIVED)
-INTERRUPTED = "it was interrupted"
 
 
 @ShowsOptions(RunOptions, run_options)
@@ -198,8 +198,8 @@ class Cluster:
         try:
             while any(node.phase in EARLY for node in self.nodes()) and not self.has_ended(READY_SECONDS):
                 continue
-        except BaseException:
-            self.stop(INTERRUPTED)
+        except BaseException as error:
+            self._end_with(error)
             raise
         if self.has_ended():
             self.wait()
@@ -218,7 +218,7 @@ class Cluster:
             StillRunning: The nodes had not ended after ``timeout`` seconds; they go on.
         """
         run = self._started
-        with self._view.showing(self):
+        with keeping_notes(), self._view.showing(self):
             try:
                 if self._thread is not None:
                     self._thread.join(timeout, end_feed=self._end_feed)
@@ -226,9 +226,6 @@ class Cluster:
                 raise
             except BaseException as error:
                 self._end_with(error)
-                if isinstance(error, KeyboardInterrupt):
-                    stopped = f"Interrupted: the run {run.id} was stopped; what it left is in {self.logdir}."
-                    error.add_note(stopped)
                 raise
         was_told, self._is_told = self._is_told, True
         self._settle_feed()
@@ -310,7 +307,7 @@ class Cluster:
         feed = self._fed("train()")
         if is_stream(data):
             return self._train_stream(data, order)
-        with self._view.feeding(self, epochs):
+        with keeping_notes(), self._view.feeding(self, epochs):
             return feed.train(data, order)
 
     def train_stream(
@@ -408,12 +405,13 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is not None:
+        if error is None and not self._is_told:
+            self.shutdown()
+        elif error is not None:
             if self._feed is not None:
                 self._feed.explain(error)
-            self._end_with(error)
-        elif not self._is_told:
-            self.shutdown()
+            with keeping_notes():
+                self._end_with(error)
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:
@@ -469,9 +467,11 @@ class Cluster:
                 self._thread.fail(error)
             self._is_told = True
             self._settle_feed()
+        elif isinstance(error, KeyboardInterrupt):
+            explain(error, f"Interrupted: the run {self.run_id} was stopped; its files are in {self.logdir}.")
+            self.stop("it was interrupted")
         else:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            self.stop(INTERRUPTED if interrupted else f"the driver ended: {error!r}")
+            self.stop(f"the driver ended: {error!r}")
 
     def _failure(self) -> BaseException | None:
         """Returns what ended a run that is over; without a traceback if it tells its story, and not that of our threads."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from hopyard.errors import BadArguments
+from hopyard.interruption import keeping_notes
 from hopyard.run.option_names import OptionNames
 
 P = ParamSpec("P")
@@ -67,7 +68,8 @@ def checks_options(function: Callable[P, R]) -> Callable[P, R]:
         if len(args) > len(by_place):
             raise BadArguments(names.call, _by_name(by_place, len(args)))
         try:
-            return function(*args, **options)
+            with keeping_notes():
+                return function(*args, **options)
         except KeyboardInterrupt as interrupt:
             raise interrupt.with_traceback(
                 None

@@ -96,11 +96,6 @@ def lost_tasks(context: SparkContext, group: str) -> int:
     return sum(stage.numFailedTasks + stage.currentAttemptId for stage in _stages(context, group))
 
 
-def active_tasks(context: SparkContext, group: str) -> int:
-    """Returns how many tasks of a job group are running."""
-    return sum(stage.numActiveTasks for stage in _stages(context, group))
-
-
 def is_stopped(context: SparkContext) -> bool:
     """Tells whether a Spark application has ended: by the program, or since it lost its master."""
     java: Any = context._jsc  # noqa: SLF001 (None once the program has stopped it)

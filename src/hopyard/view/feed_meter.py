@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hopyard.feed.state import STATE, FeedState
 from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.plan import TRAINERS, Role
 
 if TYPE_CHECKING:
     from hopyard.feed.account import EpochAccount
@@ -157,6 +158,17 @@ class FeedMeter:
         # epochs that the nodes read again are accounted for at the end of all of them
         epoch = max(self._done, came // self._size if self._size else 0)
         return f"epoch {min(epoch + 1, self._epochs)} of {self._epochs}"
+
+
+def with_starting(nodes: Iterable[NodeStatus]) -> tuple[NodeStatus, ...]:
+    """Returns nodes of a run that is fed; one that runs and has taken no row yet is starting: it imports, or builds a model."""
+    return tuple(replace(node, phase=Phase.STARTING) if _is_starting(node) else node for node in nodes)
+
+
+def _is_starting(node: NodeStatus) -> bool:
+    feed = FeedState.of(node.notes)
+    is_fed = node.phase is Phase.RUNNING and Role(node.role) in TRAINERS
+    return is_fed and not feed.consumed and not feed.is_stopped and node.step is None
 
 
 def quantity(number: int) -> str:

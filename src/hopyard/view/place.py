@@ -24,9 +24,17 @@ def is_typed_at() -> bool:
 
 def notebook_display() -> Callable[..., Any] | None:
     """Returns IPython's ``display`` in a notebook, None elsewhere."""
-    ipython = sys.modules.get("IPython")  # in a notebook it is loaded
-    shell = None if ipython is None else ipython.get_ipython()
-    if getattr(shell, "kernel", None) is None:
+    if getattr(_shell(), "kernel", None) is None:
         return None
     display: Callable[..., Any] = importlib.import_module("IPython.display").display
     return display
+
+
+def notebook_cell() -> int:
+    """Returns the number of the cell that runs in a notebook."""
+    return int(getattr(_shell(), "execution_count", 0))
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")  # in a notebook it is loaded
+    return None if ipython is None else ipython.get_ipython()

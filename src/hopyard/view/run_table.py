@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.jupyter import JupyterMixin
 from rich.text import Text
 
 from hopyard.protocol.node_status import NodeStatus, Phase
@@ -20,6 +19,7 @@ OTHER_LINES = 5  # heading, names of the columns, those left out, those awaited,
 STYLES = {
     Phase.AWAITED: "yellow",
     Phase.ARRIVED: "cyan",
+    Phase.STARTING: "cyan",
     Phase.RUNNING: "green",
     Phase.FINISHED: "bold green",
     Phase.FAILED: "bold red",
@@ -30,6 +30,7 @@ URGENCY = (
     Phase.FAILED,
     Phase.LOST,
     Phase.RUNNING,
+    Phase.STARTING,
     Phase.ARRIVED,
     Phase.AWAITED,
     Phase.KILLED,
@@ -50,7 +51,7 @@ COLUMNS = (
 )
 
 
-class NodeTable(JupyterMixin):
+class NodeTable:
     """A snapshot, to be shown by rich on a terminal or in a notebook; as high and as wide as there is room."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.jupyter import JupyterMixin
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -40,7 +39,7 @@ COLUMNS = (
 )
 
 
-class StudyTable(JupyterMixin):
+class StudyTable:
     """A snapshot, to be shown by rich on a terminal or in a notebook; as high and as wide as there is room."""
 
     def __init__(self, snapshot: StudySnapshot) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from hopyard.interruption import explain
 from hopyard.tracking import TrialRecord
 from hopyard.view.presenter import LiveView
 from hopyard.view.study_snapshot import StudySnapshot
@@ -41,7 +42,7 @@ class StudyView:
             yield
         except KeyboardInterrupt as interrupt:
             if self._go_on:
-                interrupt.add_note(f"{what_is_kept(status())}\nGo on with: {self._go_on}")
+                explain(interrupt, f"{what_is_kept(status())}\nGo on with: {self._go_on}")
             raise
         finally:
             self._presenter.close(is_over=True)

@@ -12,7 +12,7 @@ from functools import partial
 
 from hopyard.protocol.plan import Plan
 from hopyard.view.background import Activity, BackgroundView
-from hopyard.view.feed_meter import FeedMeter
+from hopyard.view.feed_meter import FeedMeter, with_starting
 from hopyard.view.node_output import Batch, OutputQueue
 from hopyard.view.place import is_typed_at
 from hopyard.view.presenter import LiveView
@@ -143,6 +143,7 @@ class View:
         nodes = run.nodes()
         feed = None if self._meter is None else self._meter.look(nodes, now)
         seconds = now - self._began
+        nodes = nodes if self._meter is None else with_starting(nodes)
         return Snapshot.of(run.run_id, seconds=seconds, nodes=nodes, is_over=is_over, feed=feed)
 
     def _flush(self) -> None:

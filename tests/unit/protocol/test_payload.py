@@ -46,6 +46,30 @@ def test_a_lambda_travels() -> None:
     assert round_trip(lambda x: x + 1, 1) == 2
 
 
+def test_the_source_travels_for_tracebacks_where_the_file_is_not(tmp_path: Path) -> None:
+    """As that of a cell in a notebook, which is in no file."""
+    make = f"""
+        import linecache, sys
+        from hopyard.protocol.payload import Call, dump
+        text = "def inner(x):\\n    return 1 / x\\n\\ndef fail(x):\\n    return inner(x)\\n"
+        linecache.cache["cell.py"] = (len(text), None, text.splitlines(True), "cell.py")
+        exec(compile(text, "cell.py", "exec"))
+        call = Call(function=fail, positional=(0,))
+        open({str(tmp_path / "payload")!r}, "wb").write(dump(call, user=call))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(make)], check=True)
+    run = f"""
+        from pathlib import Path
+        from hopyard.worker.execution import execute
+        print(execute(Path({str(tmp_path / "payload")!r}).read_bytes()).failure.traceback)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(run)], check=True, capture_output=True, text=True
+    )
+    assert "    return inner(x)\n" in done.stdout
+    assert "    return 1 / x\n" in done.stdout
+
+
 def test_a_builtin_and_a_partial_travel() -> None:
     assert round_trip(max, 1, 3) == 3
     assert round_trip(partial(max, 5), 3) == 5

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -39,13 +38,14 @@ class Output:
     def __init__(self) -> None:
         self.shown: list[dict[str, str]] = []
 
-    def display(self, shown: Any, *, display_id: bool) -> Output:
+    def display(self, shown: dict[str, str], *, raw: bool, display_id: bool) -> Output:
         assert display_id
-        self.update(shown)
+        self.update(shown, raw=raw)
         return self
 
-    def update(self, shown: Any) -> None:
-        self.shown.append(shown._repr_mimebundle_([], []))
+    def update(self, shown: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(shown)
 
 
 def test_lines_tell_each_change_of_a_phase_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +105,7 @@ def test_lines_go_on_where_they_were_when_a_run_is_shown_again() -> None:
 
 def test_a_notebook_has_one_output_that_is_updated() -> None:
     output = Output()
-    screen = NotebookScreen(output.display)
+    screen = NotebookScreen(output.display, 1)
     screen.show(snapshot(Phase.RUNNING))
     screen.show(snapshot(Phase.FINISHED))
     screen.close(keep=True)
@@ -116,10 +116,24 @@ def test_a_notebook_has_one_output_that_is_updated() -> None:
 
 def test_a_notebook_loses_a_table_that_is_not_to_be_kept() -> None:
     output = Output()
-    screen = NotebookScreen(output.display)
+    screen = NotebookScreen(output.display, 1)
     screen.show(snapshot(Phase.RUNNING))
     screen.close(keep=False)
-    assert output.shown[-1]["text/plain"].strip() == ""
+    assert output.shown[-1] == {}
+
+
+def test_a_table_comes_again_at_its_place_in_a_cell_and_in_another_cell_at_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shell = SimpleNamespace(kernel=object(), execution_count=1)
+    ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
+    ipython.get_ipython, display.display = lambda: shell, Output().display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    first = screen_for(progress=None)
+    assert screen_for(progress=None, earlier=first) is first
+    shell.execution_count = 2
+    assert screen_for(progress=None, earlier=first) is not first
 
 
 @pytest.mark.parametrize(

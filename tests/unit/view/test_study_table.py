@@ -137,12 +137,6 @@ def test_the_end_shows_counts_and_the_best_in_full() -> None:
     assert words.endswith("parameter_7=7")
 
 
-def test_a_notebook_gets_html() -> None:
-    shown = StudyTable(StudySnapshot.of(STATUS))._repr_mimebundle_([], [])
-    assert "accuracy = 0.9731</span>" in shown["text/html"]
-    assert "8 finished" in shown["text/plain"]
-
-
 def test_a_direction_that_nobody_gave_is_said_below_the_best_trial() -> None:
     assumed = replace(STATUS, is_assumed=True)
     assert drawn(assumed)[4] == "maximises 'accuracy'; for a loss give direction='min'"

@@ -92,9 +92,11 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Term
         yield open_terminal
 
 
-def quiet_view(plan: Plan, *, progress: bool | None = None, stream_logs: bool = True) -> View:
+def quiet_view(
+    plan: Plan, *, progress: bool | None = None, stream_logs: bool = True, meter: FeedMeter | None = None
+) -> View:
     """A view for which no time passes, so that it shows the same again and again."""
-    return View(plan, progress=progress, stream_logs=stream_logs, meter=FeedMeter(), clock=lambda: 0.0)
+    return View(plan, progress=progress, stream_logs=stream_logs, meter=meter, clock=lambda: 0.0)
 
 
 def has_its_cursor(terminal: Terminal) -> bool:
@@ -410,17 +412,25 @@ def test_a_failure_leaves_the_end_of_the_run_or_nothing_if_it_goes_on(
     plan: Plan, open_terminal: Callable[[], Terminal]
 ) -> None:
     terminal = open_terminal()
-    view = quiet_view(plan)
+    view = quiet_view(plan, meter=FeedMeter())
     run = Run(plan, goes_on=True)
     with pytest.raises(ValueError, match="no data"), view.feeding(run, 1):
         raise ValueError("no data")
     terminal.wait_until(lambda lines: not any(lines))
+    run.phase = Phase.LOST
     run.ended.set()
     with pytest.raises(ArithmeticError), view.feeding(run, 1):
         raise ArithmeticError
     with view.showing(run):
         pass
-    terminal.check(RUNNING)
+    terminal.check(
+        [
+            f"{TITLE}  0:00:00",
+            "node  role    host  state  step  metrics",
+            "   0  chief   a     lost",
+            "   1  worker  a     lost",
+        ]
+    )
 
 
 def test_the_nodes_are_shown_until_the_last_who_waits_has_left(
@@ -440,7 +450,7 @@ def test_the_nodes_are_shown_until_the_last_who_waits_has_left(
 
 def test_what_the_nodes_are_fed_is_shown(plan: Plan, open_terminal: Callable[[], Terminal]) -> None:
     terminal = open_terminal()
-    view = quiet_view(plan)
+    view = quiet_view(plan, meter=FeedMeter())
     run = Run(plan, goes_on=True)
     run.rows = 1_000
     with view.feeding(run, 3):
@@ -453,6 +463,19 @@ def test_what_the_nodes_are_fed_is_shown(plan: Plan, open_terminal: Callable[[],
             " all                         2,000",
             "",  # where Spark draws its own progress
         ]
+
+
+def test_a_node_that_has_taken_no_row_yet_is_starting(
+    plan: Plan, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = quiet_view(plan, meter=FeedMeter())
+    run = Run(plan, goes_on=True)
+    run.rows = 0
+    with view.feeding(run, 1):
+        terminal.wait_until(shows("   1  worker  a     starting     0"))
+        run.rows = 10
+        terminal.wait_until(shows("   1  worker  a     running    10"))
 
 
 def test_a_phase_is_told_once_however_often_a_run_is_shown(

@@ -16,7 +16,6 @@ from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.trial.slot import CALL_SECONDS, Slot, SlotOrders
 from hopyard.spark.job import (
     SparkJob,
-    active_tasks,
     is_cancelled,
     lost_tasks,
     one_task_each,
@@ -102,7 +101,7 @@ class SparkSlots:
             context,
             [Demand(nodes=1, gpus=gpus)],
             seconds=math.inf,
-            own_tasks=lambda: active_tasks(context, self._group),
+            group=self._group,
         )
         host = context._conf.get("spark.driver.host", "localhost")  # noqa: SLF001  getConf() copies all
         self._server = WireServer(service, address=driver_address(host), tls=orders.tls)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -208,9 +208,11 @@ def arrived(context: SparkContext) -> tuple[Executors, ...]:
     )
 
 
-def running_tasks(context: SparkContext) -> int:
-    """Returns how many tasks the executors are busy with."""
-    return sum(each.activeTasks() for each in _executors(context))
+def tasks_of_others(context: SparkContext, group: str) -> int:
+    """Returns how many tasks run that are not of a job group; those of jobs that are ending do not count."""
+    # Not what Spark's pages show, which is up to ten seconds old: of tasks that start together they know the first.
+    every = _task_sets(context._jsc.sc().taskScheduler().rootPool())  # noqa: SLF001
+    return sum(each.runningTasks() for each in every if not each.isZombie() and _group(each) != group)
 
 
 def _executors(context: SparkContext) -> list[Any]:
@@ -219,6 +221,18 @@ def _executors(context: SparkContext) -> list[Any]:
     known = context._jsc.sc().statusStore().executorList(True)  # noqa: SLF001
     every = [known.apply(index) for index in range(known.size())]
     return [each for each in every if each.totalCores() > 0]  # the driver is listed too, without cores
+
+
+def _task_sets(pool: Any) -> Iterator[Any]:
+    for each in pool.schedulableQueue().toArray():
+        # with spark.scheduler.mode=FAIR there are pools in the pool; a set of tasks has no queue
+        yield from (each,) if each.schedulableQueue() is None else _task_sets(each)
+
+
+def _group(task_set: Any) -> str | None:
+    properties = task_set.taskSet().properties()  # None where nobody has set any
+    group = None if properties is None else properties.getProperty("spark.jobGroup.id")
+    return None if group is None else str(group)
 
 
 def _gpus(executor: Any) -> int:

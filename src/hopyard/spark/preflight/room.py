@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from hopyard.spark.preflight.capacity import Executors, arrived, running_tasks, settings_of, slots
+from hopyard.spark.preflight.capacity import Executors, arrived, settings_of, slots, tasks_of_others
 from hopyard.spark.preflight.demand import Demand, Needs
 from hopyard.spark.preflight.forecast import forecast
 from hopyard.spark.preflight.refusal import listed, too_few_allowed, too_few_came
@@ -78,7 +78,7 @@ class Room:
         *,
         seconds: float,
         setting: str = "start_timeout",
-        own_tasks: Callable[[], int] = lambda: 0,
+        group: str = "",
     ) -> Self:
         """Returns the room for nodes in a Spark application.
 
@@ -87,13 +87,13 @@ class Room:
             demands: The nodes, by kind; all of them run at the same time.
             seconds: How long the caller allows to wait.
             setting: The caller's name for that.
-            own_tasks: Returns how many tasks of the plan run already.
+            group: The job group of the plan's own tasks.
         """
         needs = Needs.of(settings_of(context), demands)
         return cls(
             needs,
             lambda: arrived(context),
-            lambda: running_tasks(context) - own_tasks(),
+            lambda: tasks_of_others(context, group),
             seconds=seconds,
             setting=setting,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from hopyard.errors import NoActiveSpark, SparkUnusable
+from hopyard.environment import NODE_VARIABLE
+from hopyard.errors import CalledOnNode, NoActiveSpark, SparkUnusable
 from hopyard.spark.session.supported import refuse_connect, refuse_connect_mode, require_pyspark
 
 if TYPE_CHECKING:
@@ -52,8 +54,11 @@ def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -
     Raises:
         MissingDependency: pyspark is not installed.
         NoActiveSpark: None is given, and none is active.
+        CalledOnNode: None is given, and this process is a node of a run.
         SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
     """
+    if spark is None and NODE_VARIABLE in os.environ:
+        raise CalledOnNode
     require_pyspark(needed_for)
     session: object = spark if spark is not None else active_context()
     if session is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import hopyard
-from hopyard.errors import MissingDependency, NoActiveSpark
+from hopyard.errors import CalledOnNode, MissingDependency, NoActiveSpark
 from hopyard.spark.session.active import require_pyspark
 
 pytestmark = pytest.mark.unit
@@ -56,3 +56,14 @@ def test_where_it_is_installed_a_session_is_asked_for() -> None:
     require_pyspark("this test")
     with pytest.raises(NoActiveSpark):
         hopyard.launch(train)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: hopyard.launch(train), lambda: hopyard.grid_search(train, {"x": [1, 2, 3]})]
+)
+def test_a_function_on_a_node_is_told_where_to_start_others(
+    call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPYARD_NODE", "{}")
+    with pytest.raises(CalledOnNode, match="Call them in the driver program, or give backend='processes'"):
+        call()
