@@ -1,78 +1,72 @@
-"""Where the nodes of a run are run: the seam between a plan and the processes that carry it out."""
+"""Where the workers of a pool run: the seam between what is to be done and the processes that do it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Protocol
 
-from hopyard.control.gang import Timeouts
-from hopyard.protocol.node_status import NodeStatus
-from hopyard.protocol.outcome import Outcome
+from hopyard.control.service import PoolService
+from hopyard.errors import HopyardError
+from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.ports import ANY_PORT
-from hopyard.worker.task import NodeTask
+from hopyard.worker.work import Member, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupOptions:
-    """How a group is watched over.
+class Crew:
+    """The workers that a pool wants.
 
     Attributes:
-        timeouts: How long to wait for what.
-        on_lines: Receives the rank and the output of nodes that stream it.
-        on_driver: Whether parameter servers and evaluator run beside the driver.
-        detach: Whether nodes leave their Spark tasks, so that others can have the slots.
-        address: Where nodes on other machines find the driver; None to find out.
+        work: What they do.
+        members: Who they are.
+        detached: How they do it if they leave their Spark tasks, so that others can have the slots; None if they stay.
+        is_gang: Whether all start or none: a run. Otherwise each starts as soon as there is room for it: a study.
+        most_starts: How often they may be started, if Spark gives them up and the pool has made progress since.
+        start_seconds: How long to wait for room.
+        address: Where workers on other machines find the driver; None to find out.
         ports: The ports that the driver may listen on for them.
         tls: Whether they call it over TLS.
     """
 
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    on_lines: Callable[[int, tuple[str, ...]], None] | None = None
-    on_driver: bool = False
-    detach: bool = False
+    work: Work
+    members: tuple[Member, ...]
+    detached: Work | None = None
+    is_gang: bool = False
+    most_starts: int = 1
+    start_seconds: float = math.inf
     address: str | None = None
     ports: tuple[int, ...] = ANY_PORT
     tls: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEnd:
-    """How a group ended.
+class Workers(Protocol):
+    """The workers of one pool, under way."""
 
-    Attributes:
-        outcomes: What came of the nodes, in rank order.
-        culprit: The rank of the node that failed first, whose failure made the others end; None if none did.
-    """
+    @property
+    def have_left(self) -> bool:
+        """Whether they have left, or leave, their Spark tasks: then nothing but their lease ends them by force."""
 
-    outcomes: tuple[Outcome, ...]
-    culprit: int | None = None
+    @property
+    def refusal(self) -> HopyardError | None:
+        """Why none of them was ever started; None if they were."""
 
+    def watch(self) -> None:
+        """Looks after them, and tells the service of the pool who is lost or will not come; to be called now and then."""
 
-class Group(Protocol):
-    """The nodes of one run, under way."""
+    def close(self, patience: float) -> None:
+        """Returns when all are gone.
 
-    def wait(self, timeout: float | None = None) -> GroupEnd | None:
-        """Returns how the group ended, or None if some nodes still run after ``timeout`` seconds.
+        Args:
+            patience: Seconds after which those are ended by force that have not left by themselves, where there is force.
 
         Raises:
-            BackendFailed: The backend itself broke down.
-            NodesMissing: Not all nodes arrived in time.
-            NoProgress: The nodes were silent for too long.
+            BackendFailed: Some cannot be ended.
         """
-
-    def stop(self, reason: str) -> None:
-        """Ends all nodes and returns when they are gone or no longer in reach."""
-
-    def grant(self, grace_seconds: float) -> None:
-        """Changes how long the evaluator has to end by itself once the training is done."""
-
-    def status(self) -> tuple[NodeStatus, ...]:
-        """Returns how the nodes are doing, in rank order."""
 
 
 class Backend(Protocol):
-    """Starts nodes somewhere."""
+    """Starts workers somewhere."""
 
     @property
     def name(self) -> str:
@@ -84,7 +78,18 @@ class Backend(Protocol):
 
     @property
     def encrypts(self) -> bool:
-        """Whether it encrypts connections of its own; those of runs are then, too, unless their user says otherwise."""
+        """Whether it encrypts connections of its own; those of pools are then, too, unless their user says otherwise."""
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
-        """Starts one node per task."""
+    def room(self, devices: DeviceRequest) -> int:
+        """Returns how many workers it runs at once.
+
+        Raises:
+            NotEnoughSlots: There is no room for a single one.
+        """
+
+    def start(self, crew: Crew, service: PoolService) -> Workers:
+        """Starts workers, which call the service.
+
+        Raises:
+            NotEnoughSlots: There will never be room for them.
+        """

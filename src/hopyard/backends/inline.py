@@ -7,30 +7,37 @@ the same environment variables, so that what runs here runs elsewhere.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import TextIOBase
 from typing import TextIO
 
-from hopyard.backends.base import GroupEnd, GroupOptions
+from hopyard.backends.base import Crew
+from hopyard.control.service import PoolService
 from hopyard.environment import environment
 from hopyard.protocol.channel import VARIABLE as CHANNEL
 from hopyard.protocol.cluster_map import ClusterMap
-from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.messages import Arrive, Ended, Left
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.outcome import Outcome
 from hopyard.scratch import scratch_folder
 from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.worker.checkpoints import Checkpoints
 from hopyard.worker.child import LineSplitter
 from hopyard.worker.execution import Report, execute
+from hopyard.worker.gpus.request import DeviceRequest
+from hopyard.worker.node_work import NodeWork, task_of
 from hopyard.worker.ports import HeldPort, hold_port, let_go
 from hopyard.worker.recorder import NodeRecorder
-from hopyard.worker.supervisor import LOOPBACK
 from hopyard.worker.task import NodePlace, NodeTask
+from hopyard.worker.work import LOOPBACK
+
+INCARNATION = "inline"
 
 
 class InlineBackend:
@@ -40,38 +47,50 @@ class InlineBackend:
     application = None
     encrypts = False
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> InlineGroup:  # noqa: ARG002  no time passes
+    def room(self, devices: DeviceRequest) -> int:  # noqa: ARG002  of this process there is one
+        """Returns 1: one node after the other."""
+        return 1
+
+    def start(self, crew: Crew, service: PoolService) -> InlineWorkers:
         """Runs all nodes to their end."""
+        assert isinstance(crew.work, NodeWork)
+        tasks = [task_of(crew.work.task, member) for member in crew.members]
         with ExitStack() as resources:
             ports = {task.node: resources.enter_context(hold_port(task.ports)) for task in tasks}
-            members = ClusterMap.of({node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()})
-            return InlineGroup(tuple(run_inline(task, members, ports[task.node]) for task in tasks))
+            addresses = {node: f"{LOOPBACK}:{port.number}" for node, port in ports.items()}
+            for node, address in addresses.items():
+                service.ask(
+                    Arrive(
+                        number=node.rank,
+                        incarnation=INCARNATION,
+                        address=address,
+                        host=socket.gethostname(),
+                    )
+                )
+            for task in tasks:
+                outcome = run_inline(task, ClusterMap.of(addresses), ports[task.node])
+                _hand_over(outcome, service)
+        return InlineWorkers()
 
 
-class InlineGroup:
+class InlineWorkers:
     """Nodes that have ended already."""
 
-    def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
-        self._outcomes = outcomes
+    have_left = False
+    refusal = None
 
-    def wait(self, timeout: float | None = None) -> GroupEnd:  # noqa: ARG002  nothing to wait for
-        """Returns the outcomes in rank order."""
-        failed = (outcome.record.rank for outcome in self._outcomes if not outcome.ok)
-        return GroupEnd(outcomes=self._outcomes, culprit=next(failed, None))
-
-    def stop(self, reason: str) -> None:
+    def watch(self) -> None:
         """Does nothing: the nodes have ended."""
 
-    def grant(self, grace_seconds: float) -> None:
+    def close(self, patience: float) -> None:
         """Does nothing: the nodes have ended."""
 
-    def status(self) -> tuple[NodeStatus, ...]:
-        """Returns how the nodes ended."""
-        records = (outcome.record for outcome in self._outcomes)
-        return tuple(
-            NodeStatus(rank=record.rank, role=record.role, phase=Phase.of(record.state), host=record.host)
-            for record in records
-        )
+
+def _hand_over(outcome: Outcome, service: PoolService) -> None:
+    rank = outcome.record.rank
+    service.ask(Ended(number=rank, incarnation=INCARNATION, record=outcome.record, heartbeat=Heartbeat()))
+    service.deliver(rank, INCARNATION, outcome)
+    service.ask(Left(number=rank, incarnation=INCARNATION))
 
 
 def run_inline(task: NodeTask, members: ClusterMap, port: HeldPort) -> Outcome:

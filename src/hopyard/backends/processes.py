@@ -1,100 +1,108 @@
-"""The backend without Spark: each node is a supervised process on this machine."""
+"""The backend without Spark: each worker is a supervised process on this machine."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
+from collections.abc import Iterable
 
-from hopyard.backends.base import Group, GroupEnd, GroupOptions
-from hopyard.control.coordinator import Coordinator
-from hopyard.control.gang import Gang
-from hopyard.errors import BackendFailed
-from hopyard.protocol.node_status import NodeStatus
-from hopyard.protocol.outcome import Outcome
-from hopyard.worker.lease import Link
-from hopyard.worker.supervisor import LOOPBACK, Supervisor
-from hopyard.worker.task import NodeTask
+from hopyard.backends.base import Crew
+from hopyard.control.service import PoolService
+from hopyard.errors import BackendFailed, HopyardError
+from hopyard.worker.driver_link import DriverAtHand
+from hopyard.worker.gpus.request import DeviceRequest
+from hopyard.worker.work import LOOPBACK, Host, Member, Work
 
-STOP_SECONDS = 60.0
-TICK_SECONDS = 0.5
+LEAVE_SECONDS = 60.0
 
 
 class ProcessesBackend:
-    """Runs nodes as processes of this machine."""
+    """Runs workers as processes of this machine."""
 
     name = "processes"
     application = None
     encrypts = False
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
-        """Starts one process per task."""
-        return ProcessGroup(tasks, options)
+    def room(self, devices: DeviceRequest) -> int:  # noqa: ARG002  GPUs are leased by each worker
+        """Returns how many processors there are."""
+        return len(os.sched_getaffinity(0))
+
+    def start(self, crew: Crew, service: PoolService) -> ThreadWorkers:
+        """Starts each worker in a thread."""
+        return ThreadWorkers(crew.work, crew.members, service)
 
 
-class ProcessGroup:
-    """Nodes beside the driver, and a coordinator that their supervisors call directly."""
+class ThreadWorkers:
+    """Workers in threads of the driver, whose processes are its children.
 
-    def __init__(self, tasks: Sequence[NodeTask], options: GroupOptions) -> None:
-        self._gang = Gang(tasks[0].plan, options.timeouts, now=time.monotonic())
-        self._coordinator = Coordinator(self._gang, on_lines=options.on_lines)
-        self._nodes = supervise(tasks, self._coordinator)
-
-    def wait(self, timeout: float | None = None) -> GroupEnd | None:
-        """Returns how the group ended, or None if some nodes still run."""
-        deadline = float("inf") if timeout is None else time.monotonic() + timeout
-        while wait_for(self._nodes, max(0.0, min(TICK_SECONDS, deadline - time.monotonic()))).not_done:
-            self._coordinator.tick()
-            if time.monotonic() >= deadline:
-                return None
-        if self._gang.error is not None:
-            raise self._gang.error
-        outcomes = tuple(node.result() for node in self._nodes)
-        return GroupEnd(outcomes=outcomes, culprit=self._gang.culprit)
-
-    def stop(self, reason: str) -> None:
-        """Ends all nodes."""
-        self._coordinator.stop(reason)
-        if wait_for(self._nodes, STOP_SECONDS).not_done:
-            raise BackendFailed(
-                "processes", f"some nodes did not end within {STOP_SECONDS:.0f} s of being told to"
-            )
-
-    def grant(self, grace_seconds: float) -> None:
-        """Changes how long the evaluator has to end by itself once the training is done."""
-        self._coordinator.grant(grace_seconds)
-
-    def status(self) -> tuple[NodeStatus, ...]:
-        """Returns how the nodes are doing, in rank order."""
-        return self._coordinator.status()
-
-
-def supervise(
-    tasks: Sequence[NodeTask], link: Link, *, address: str = LOOPBACK
-) -> tuple[Future[Outcome], ...]:
-    """Starts nodes beside the driver, each with its supervisor in a thread.
-
-    A program that ends does not wait for these threads, as it would for those of a ThreadPoolExecutor: the nodes end
+    A program that ends does not wait for these threads, as it would for those of a ThreadPoolExecutor: the processes end
     with the program.
+
+    Args:
+        work: What they do.
+        members: Who they are.
+        service: What they call, directly.
+        address: At which others reach this machine.
+        backend: The word for where they run, in messages.
     """
-    nodes = tuple(_Node(Supervisor(task, link, address=address)) for task in tasks)
-    for node in nodes:
-        node.start()
-    return tuple(node.outcome for node in nodes)
+
+    have_left = False
+    refusal = None
+
+    def __init__(
+        self,
+        work: Work,
+        members: Iterable[Member],
+        service: PoolService,
+        *,
+        address: str = LOOPBACK,
+        backend: str = "processes",
+    ) -> None:
+        self._service = service
+        self._backend = backend
+        host = Host(address=address)
+        self._threads = [_WorkerThread(work, member, service, host) for member in members]
+        for thread in self._threads:
+            thread.start()
+
+    def watch(self) -> None:
+        """Tells the service of a worker that broke down."""
+        for thread in self._threads:
+            if thread.error is not None:
+                self._service.give_up(self._told(thread.error))
+
+    def close(self, patience: float) -> None:  # noqa: ARG002  nothing ends a thread by force
+        """Returns when all are gone."""
+        deadline = time.monotonic() + LEAVE_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        if any(thread.is_alive() for thread in self._threads):
+            late = f"some workers did not end within {LEAVE_SECONDS:.0f} s of being told to"
+            raise BackendFailed(self._backend, late)
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, HopyardError):
+            return error
+        failed = BackendFailed(self._backend, f"a worker could not go on ({type(error).__name__}: {error})")
+        failed.__cause__ = error
+        return failed
 
 
-class _Node(threading.Thread):
-    """A supervisor in a thread, and what comes of its node."""
+class _WorkerThread(threading.Thread):
+    """A worker in a thread, and what it broke down of."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        super().__init__(name=f"hopyard-node-{supervisor.task.node.rank}", daemon=True)
-        self._supervisor = supervisor
-        self.outcome: Future[Outcome] = Future()
+    def __init__(self, work: Work, member: Member, service: PoolService, host: Host) -> None:
+        super().__init__(name=f"hopyard-worker-{member.number}", daemon=True)
+        self._work = work
+        self._member = member
+        self._service = service
+        self._host = host
+        self.error: Exception | None = None
 
     def run(self) -> None:
         try:
-            self.outcome.set_result(self._supervisor.run())
-        except BaseException as error:  # noqa: BLE001  the edge of a thread; raised to whoever asks for the outcome
-            self.outcome.set_exception(error)
+            self._work.run(self._member, DriverAtHand(self._service), self._host)
+        except Exception as error:  # noqa: BLE001  the edge of a thread; whoever watches it is told
+            self.error = error
+            self._service.news.set()

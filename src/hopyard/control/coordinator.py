@@ -1,33 +1,28 @@
-"""The driver's end of the wire: hears the nodes of a run and tells them what to do."""
+"""The service of a run: hears its nodes and tells them what to do."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-from hopyard.codec.records import decode
-from hopyard.control.gang import Gang, Reply
+from hopyard.control.gang import Gang
+from hopyard.control.service import PoolService
 from hopyard.errors import UnknownMethod
+from hopyard.protocol.messages import Answer, Arrive, Beat, Ended, Left, Message, Noted
 from hopyard.protocol.node_status import Heartbeat, NodeStatus
 from hopyard.protocol.outcome import Outcome
-from hopyard.tracking import NodeOutcome
-from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_heartbeat
-
-if TYPE_CHECKING:
-    from hopyard.wire import Json
 
 Listener = Callable[[int, tuple[str, ...]], None]
 
 
-class Coordinator:
-    """A gang that threads may share, and that speaks in messages; serve it on the wire or call it directly.
+class Coordinator(PoolService):
+    """A gang that threads may share, and that speaks in messages.
 
     Args:
         gang: What is known of the run.
         on_lines: Receives the rank and the output of a node where nodes send it.
-        on_left: Called when a node has ended and stored what it leaves.
         clock: Seconds that only grow.
     """
 
@@ -36,52 +31,45 @@ class Coordinator:
         gang: Gang,
         *,
         on_lines: Listener | None = None,
-        on_left: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__()
         self._gang = gang
         self._on_lines = on_lines
-        self._on_left = on_left
         self._clock = clock
         self._lock = threading.Lock()
 
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+    def answer(self, message: Message[Any]) -> Answer:
         """Answers a node."""
-        rank = message.get("rank")
-        if not isinstance(rank, int):
-            raise TypeError(f"rank={rank!r} is no number of a node")
-        if method == HEARTBEAT:
-            return self._beat(rank, message)
-        if method == REGISTER:
-            with self._lock:
-                reply = self._gang.register(
-                    rank,
-                    incarnation=str(message["incarnation"]),
-                    address=str(message["address"]),
-                    host=str(message["host"]),
-                    now=self._clock(),
-                )
-            return _answer(reply)
-        if method == ENDED:
-            record = decode(NodeOutcome, str(message["record"]).encode(), f"the end of node {rank}")
-            heartbeat = parse_heartbeat(message)
-            with self._lock:
-                self._gang.end(
-                    rank, record, heartbeat, incarnation=str(message["incarnation"]), now=self._clock()
-                )
-            self._show(rank, heartbeat)
-            return {}
-        if method == LEFT:
-            with self._lock:
-                self._gang.leave(rank, incarnation=str(message["incarnation"]))
-            self._on_left()
-            return {}
-        raise UnknownMethod(method)
+        rank, incarnation = message.number, message.incarnation
+        with self._lock:
+            now = self._clock()
+            match message:
+                case Beat(heartbeat=heartbeat):
+                    answer: Answer = self._gang.beat(rank, heartbeat, incarnation=incarnation, now=now)
+                case Arrive(address=address, host=host):
+                    answer = self._gang.arrive(
+                        rank, incarnation=incarnation, address=address, host=host, now=now
+                    )
+                case Ended(record=record, heartbeat=heartbeat):
+                    self._gang.end(rank, record, heartbeat, incarnation=incarnation, now=now)
+                    answer = Noted()
+                case Left():
+                    self._gang.leave(rank, incarnation=incarnation)
+                    answer = Noted()
+                case _:
+                    raise UnknownMethod(type(message).__name__)
+        if isinstance(message, (Beat, Ended)):
+            self._show(rank, message.heartbeat)
+        if isinstance(message, (Ended, Left)):
+            self.news.set()
+        return answer
 
-    def deliver(self, rank: int, incarnation: str, outcome: Outcome) -> None:
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
         """Takes what came of a node."""
         with self._lock:
-            self._gang.deliver(rank, outcome, incarnation=incarnation, now=self._clock())
+            self._gang.deliver(number, outcome, incarnation=incarnation, now=self._clock())
+        self.news.set()
 
     def stop(self, reason: str) -> None:
         """Tells all nodes to stop, with their next call."""
@@ -94,15 +82,20 @@ class Coordinator:
             self._gang.grant(grace_seconds)
 
     def suspect(self) -> None:
-        """Takes note that Spark lost a task of the run."""
+        """Hears that the backend has lost a node; those that stay silent count as lost soon."""
         with self._lock:
             self._gang.suspect(self._clock())
+
+    def give_up(self, error: Exception) -> None:
+        """Hears that nodes which are not here will not come any more, and why."""
+        with self._lock:
+            self._gang.give_up(error, self._clock())
 
     def tick(self) -> bool:
         """Looks at the clock; returns whether nothing more is to be expected from the nodes."""
         with self._lock:
             self._gang.tick(self._clock())
-            return self._gang.is_over
+            return self._gang.is_done
 
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
@@ -110,31 +103,28 @@ class Coordinator:
             return self._gang.status(self._clock())
 
     @property
-    def present(self) -> int:
-        """How many nodes are there to be told something."""
-        with self._lock:
-            return self._gang.present
-
-    @property
     def is_settled(self) -> bool:
         """Whether all nodes have ended and stored what they leave."""
         with self._lock:
             return self._gang.is_settled
 
-    def _beat(self, rank: int, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        heartbeat = parse_heartbeat(message)
+    @property
+    def is_ending(self) -> bool:
+        """Whether nodes are told to end."""
         with self._lock:
-            reply = self._gang.beat(
-                rank, heartbeat, incarnation=str(message["incarnation"]), now=self._clock()
-            )
-        self._show(rank, heartbeat)
-        return _answer(reply)
+            return self._gang.is_stopping
+
+    @property
+    def awaits_workers(self) -> bool:
+        """Whether some nodes have never arrived."""
+        with self._lock:
+            return not self._gang.has_all
+
+    @property
+    def progress(self) -> int:
+        """Always the same: nodes are started again as a whole, by whoever started them."""
+        return 0
 
     def _show(self, rank: int, heartbeat: Heartbeat) -> None:
         if heartbeat.lines and self._on_lines is not None:
             self._on_lines(rank, heartbeat.lines)
-
-
-def _answer(reply: Reply) -> dict[str, Json]:
-    members = None if reply.members is None else reply.members.to_json()
-    return {"again": reply.again, "members": members, "stop": reply.stop, "release": reply.release}

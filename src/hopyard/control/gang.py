@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from hopyard.control.membership import Admission, Membership
 from hopyard.errors import HopyardError, NodesMissing, NoProgress
 from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.messages import Reply
 from hopyard.protocol.node_status import Heartbeat, NodeStatus, Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Node, Plan, Role
 from hopyard.tracking import NodeOutcome, NodeState
 
+UNEXPLAINED_SECONDS = 60.0
 LOST = "its executor was lost (see Spark's log; often the memory limit)"
 
 
@@ -35,23 +37,6 @@ class Timeouts:
     lease: float = 30.0
     progress: float | None = None
     grace: float = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What the driver tells a node.
-
-    Attributes:
-        again: When to call next, in seconds.
-        members: The cluster map, once all nodes have arrived.
-        stop: Why to stop at once; None to go on.
-        release: The run is done: seconds in which the node may end by itself before it is ended; None to go on.
-    """
-
-    again: float
-    members: ClusterMap | None = None
-    stop: str | None = None
-    release: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,11 +81,19 @@ class Gang:
         self._suspected = False
         self._culprit: int | None = None
         self._error: HopyardError | None = None
+        self._broken: Exception | None = None
+        self._waits_since: float | None = None
+        self._is_over_due = False
 
     @property
     def error(self) -> HopyardError | None:
         """What ended the run other than the failure of a node."""
         return self._error
+
+    @property
+    def broken(self) -> Exception | None:
+        """Why the backend gave up those nodes that were not there."""
+        return self._broken
 
     @property
     def culprit(self) -> int | None:
@@ -140,6 +133,11 @@ class Gang:
         return self.is_over and not any(member.is_storing for member in self._members.values())
 
     @property
+    def is_done(self) -> bool:
+        """Whether the end is known, as far as it ever will be: with all outcomes, or with a reason why some are missing."""
+        return self._is_over_due or self._is_explained
+
+    @property
     def records(self) -> Mapping[int, NodeOutcome]:
         """How the nodes ended, by rank; of a lost node there is none."""
         return {rank: member.record for rank, member in self._members.items() if member.record is not None}
@@ -156,11 +154,11 @@ class Gang:
         reason = LOST if self._suspected else silence
         return {rank: reason for rank, member in self._members.items() if member.phase is Phase.LOST}
 
-    def register(self, rank: int, *, incarnation: str, address: str, host: str, now: float) -> Reply:
+    def arrive(self, rank: int, *, incarnation: str, address: str, host: str, now: float) -> Reply:
         """Takes note that a node has arrived and can be reached at an address."""
         member = self._member(rank)
         if member.incarnation not in ("", incarnation):
-            return self._register_again(member, incarnation, now)
+            return self._arrive_again(member, incarnation, now)
         if member.phase is Phase.AWAITED:
             member.incarnation, member.address, member.host = incarnation, address, host
             member.phase = Phase.ARRIVED
@@ -229,6 +227,14 @@ class Gang:
         if self.present:
             self.stop("Spark lost a task of the run")
 
+    def give_up(self, error: Exception, now: float) -> None:
+        """Takes note that nodes which are not here will not come any more: the backend that starts them has ended."""
+        if len(self.records) == len(self._members):
+            return  # nobody is to come
+        self._broken = self._broken or error
+        self.suspect(now)
+        self.stop(f"the run has lost its backend: {error}")
+
     def stop(self, reason: str) -> None:
         """Ends the run; the first reason counts."""
         if self._stop is None:
@@ -245,6 +251,7 @@ class Gang:
         if self._stop is None:
             self._check_arrival(now)
             self._check_progress(now)
+        self._wait_for_reason(now)
 
     def status(self, now: float) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
@@ -269,7 +276,7 @@ class Gang:
             raise ValueError(f"rank {rank} is none of the {len(self._members)} nodes of this run")
         return self._members[rank]
 
-    def _register_again(self, member: _Member, incarnation: str, now: float) -> Reply:
+    def _arrive_again(self, member: _Member, incarnation: str, now: float) -> Reply:
         """Answers a second process that Spark started as the same node; a training is not repeated unasked.
 
         If the first one has fallen silent, its executor is gone. If not, Spark speculates, and would take the
@@ -323,6 +330,24 @@ class Gang:
         if self._culprit is None:
             self._culprit = rank
         self.stop(reason)
+
+    @property
+    def _is_explained(self) -> bool:
+        if self._broken is not None:
+            return self.is_settled
+        if not self.is_settled:
+            return False
+        has_all = len(self.records) == len(self._members)
+        return has_all or self.culprit is not None or self._error is not None
+
+    def _wait_for_reason(self, now: float) -> None:
+        """Gives nodes that never came, and a backend that broke, some time to tell why."""
+        is_waiting = self._broken is not None or self.is_settled
+        if not is_waiting or self._is_explained:
+            self._waits_since = None
+        elif self._waits_since is None:
+            self._waits_since = now
+        self._is_over_due = self._waits_since is not None and now - self._waits_since > UNEXPLAINED_SECONDS
 
     def _check_arrival(self, now: float) -> None:
         waited = now - self._began - self._membership.asleep

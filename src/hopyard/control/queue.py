@@ -10,10 +10,10 @@ import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from hopyard.control.membership import Admission, Membership
 from hopyard.protocol.assignment import Assignment
+from hopyard.protocol.messages import NextTrial
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.tracking import TrialRecord, TrialState
 
@@ -21,16 +21,6 @@ MOST_LOSSES = 3
 DONE = "the study is done"
 REPLACED = "Spark has started the slot again elsewhere"
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e-?\d+)?", re.IGNORECASE)
-
-Point = tuple[int, Mapping[str, float]]
-
-
-class Verdict(Enum):
-    """What is to become of a trial after what it has reported."""
-
-    GO_ON = "go on"
-    PRUNE = "prune"  # the pruner says that it will not be among the best
-    DROP = "drop"  # nobody waits for it here: it is no longer this slot's, or there is no driver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +42,9 @@ class StudyRules:
     lease: float = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instruction:
-    """What a slot is to do next: run a trial, or ask again after some seconds, or leave.
-
-    Attributes:
-        trial: The trial to run.
-        again: When to ask again; counts if there is no trial.
-        leave: Why to leave; None to stay.
-        wants_new: A new trial is to be chosen for the slot, and given to it by `Queue.give`.
-    """
-
-    trial: Assignment | None = None
-    again: float = 0.0
-    leave: str | None = None
-    wants_new: bool = False
+@dataclass(frozen=True, slots=True)
+class ChooseTrial:
+    """A new trial is to be chosen for the slot that asked, and given to it by `Queue.give`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,7 +130,7 @@ class Queue:
         """When a slot is to give its next heartbeat."""
         return self._membership.beat_seconds
 
-    def next(self, number: int, *, incarnation: str, host: str, now: float) -> Instruction:
+    def next(self, number: int, *, incarnation: str, host: str, now: float) -> NextTrial | ChooseTrial:
         """Returns what a slot is to do.
 
         Args:
@@ -163,9 +141,9 @@ class Queue:
         """
         admission = self._membership.arrive(number, incarnation, now)
         if admission is Admission.REPLACED:
-            return Instruction(leave=REPLACED)
+            return NextTrial(leave=REPLACED)
         if admission is Admission.SECOND and self._leave is None:
-            return Instruction(
+            return NextTrial(
                 again=self._membership.quiet_seconds / 4
             )  # Spark has started a slow task a second time
         if admission is Admission.SUCCESSOR:
@@ -175,7 +153,7 @@ class Queue:
             slot = self._slots[number] = SlotState(number=number, incarnation=incarnation, host=host)
         return self._instruct(slot, now)
 
-    def give(self, number: int, trial: Assignment | None, *, incarnation: str, now: float) -> Instruction:
+    def give(self, number: int, trial: Assignment | None, *, incarnation: str, now: float) -> NextTrial:
         """Gives a slot the trial that was chosen for it; None if there can be none before one under way has ended."""
         slot = self._slots.get(number)
         if slot is None or slot.incarnation != incarnation:  # lost meanwhile
@@ -194,7 +172,12 @@ class Queue:
         if slot is not None and slot.incarnation == incarnation and slot.runs(ended.number):
             assert slot.trial is not None
             trial, slot.trial = slot.trial, None
-            self._end(trial, ended)
+            if (
+                ended.state is TrialState.WAITING
+            ):  # it was lost with an executor: nobody's fault, it runs again
+                self._run_again(trial, slot)
+            else:
+                self._end(trial, ended)
             return
         for trial in self._waiting:
             if trial.number == ended.number:  # the slot was taken for lost, and nobody has its trial yet
@@ -244,28 +227,28 @@ class Queue:
     def _succeeded(self) -> int:
         return self._ends[TrialState.FINISHED] + self._ends[TrialState.PRUNED]
 
-    def _instruct(self, slot: SlotState, now: float) -> Instruction:
+    def _instruct(self, slot: SlotState, now: float) -> NextTrial | ChooseTrial:
         if slot.trial is not None and self._leave is None:  # its answer got lost on the way
-            return Instruction(trial=slot.trial)
+            return NextTrial(trial=slot.trial)
         if slot.is_asking and self._leave is None:  # so did this one's, or it asks again meanwhile
             return self._wait()
         slot.trial, slot.heartbeat = None, Heartbeat()
         self._close_if_done(now)
         if self._leave is not None:
-            return Instruction(leave=self._leave)
+            return NextTrial(leave=self._leave)
         if self._waiting:
             return self._begin(slot, self._waiting.popleft(), now)
         if self._may_begin(now):
             slot.is_asking = True
-            return Instruction(wants_new=True)
+            return ChooseTrial()
         return self._wait()
 
-    def _begin(self, slot: SlotState, trial: Assignment, now: float) -> Instruction:
+    def _begin(self, slot: SlotState, trial: Assignment, now: float) -> NextTrial:
         slot.trial, slot.since, slot.heartbeat = trial, now, Heartbeat()
-        return Instruction(trial=trial)
+        return NextTrial(trial=trial)
 
-    def _wait(self) -> Instruction:
-        return Instruction(again=self._membership.poll_seconds)
+    def _wait(self) -> NextTrial:
+        return NextTrial(again=self._membership.poll_seconds)
 
     def _may_begin(self, now: float) -> bool:
         has_time = self._rules.seconds is None or now - self._began < self._rules.seconds
@@ -295,9 +278,10 @@ class Queue:
 
     def _lose(self, number: int) -> None:
         slot = self._slots.pop(number, None)
-        if slot is None or slot.trial is None or self._leave is not None:
-            return
-        trial = slot.trial
+        if slot is not None and slot.trial is not None and self._leave is None:
+            self._run_again(slot.trial, slot)
+
+    def _run_again(self, trial: Assignment, slot: SlotState) -> None:
         self._losses[trial.number] += 1
         if self._losses[trial.number] > MOST_LOSSES:
             reason = (

@@ -6,6 +6,7 @@ All descend from `HopyardError`, and each is also the built-in that a caller wou
 from hopyard.errors.base import HopyardError as HopyardError
 from hopyard.errors.control import BackendFailed as BackendFailed
 from hopyard.errors.control import InvalidPlan as InvalidPlan
+from hopyard.errors.control import JobCancelled as JobCancelled
 from hopyard.errors.control import NodeFailed as NodeFailed
 from hopyard.errors.control import NodesMissing as NodesMissing
 from hopyard.errors.control import NoProgress as NoProgress

@@ -28,6 +28,10 @@ class BackendFailed(HopyardError, RuntimeError):
     text = "the {backend} backend could not run the nodes: {cause}"
 
 
+class JobCancelled(BackendFailed):
+    """Somebody cancelled the Spark job that ran the nodes, in Spark's pages or in the program."""
+
+
 class NodesMissing(HopyardError, TimeoutError):
     """Not all nodes of a run arrived in time.
 

@@ -91,7 +91,7 @@ class TensorFlow(Framework):
         The evaluator is no part of the cluster that it evaluates: it is listed for itself only, as strategies
         look for the address of their own task.
         """
-        addresses = cluster.to_json()
+        addresses = {role: list(some) for role, some in cluster.by_role.items()}
         if node.role is not Role.EVALUATOR:
             addresses.pop(Role.EVALUATOR.value, None)
         task = {"type": node.role.value, "index": node.task_index}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from hopyard.protocol.plan import Node
-
-if TYPE_CHECKING:
-    from hopyard.wire import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +25,3 @@ class ClusterMap:
                 role: tuple(addresses[node] for node in ordered if node.role.value == role) for role in roles
             }
         )
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Sequence[str]]) -> Self:
-        """Returns the map that `to_json` wrote."""
-        return cls(by_role={role: tuple(addresses) for role, addresses in value.items()})
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns the map as a JSON object."""
-        return {role: list(addresses) for role, addresses in self.by_role.items()}

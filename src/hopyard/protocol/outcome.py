@@ -30,7 +30,7 @@ class Outcome:
         """
         if not self.ok or self.value is None:
             raise failure(self.record)
-        return pickle.loads(self.value)  # noqa: S301  written by a node of ours: on the wire, its supervisor marks it (worker.detach.delivery)
+        return pickle.loads(self.value)  # noqa: S301  written by a node of ours: on the wire, its supervisor marks it (protocol.outcome_stream)
 
 
 def failure(record: NodeOutcome) -> NodeFailed:

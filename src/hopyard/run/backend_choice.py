@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | None) -> Backend:
-    """Returns the backend to use.
+def resolve(
+    backend: str | Backend | None, spark: SparkSession | SparkContext | None, *, what: str = "a run"
+) -> Backend:
+    """Returns the backend to use for something, which errors call `what`.
 
     Raises:
         NoActiveSpark: Spark is to be used and there is no session.
@@ -29,7 +31,7 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
         UnknownBackend: ``backend`` is a name that is none.
     """
     if backend is None or backend == "spark":
-        return _spark_backend(spark)
+        return _spark_backend(spark, what)
     if backend == "processes":
         return ProcessesBackend()
     if backend == "inline":
@@ -39,8 +41,8 @@ def resolve(backend: str | Backend | None, spark: SparkSession | SparkContext | 
     return backend
 
 
-def _spark_backend(spark: SparkSession | SparkContext | None) -> Backend:
-    context = usable_context(spark, "a run without backend='processes'")
+def _spark_backend(spark: SparkSession | SparkContext | None, what: str) -> Backend:
+    context = usable_context(spark, f"{what} without backend='processes'")
     from hopyard.backends.spark import SparkBackend
 
     return SparkBackend(context)

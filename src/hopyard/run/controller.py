@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hopyard.backends.base import Backend, Group, GroupEnd, GroupOptions
+from hopyard.backends.base import Backend
+from hopyard.backends.group import Group, GroupEnd, GroupOptions
 from hopyard.errors import (
     BackendFailed,
     EndNotRecorded,
@@ -206,7 +207,7 @@ class RunController:
     def _start(self, attempt: int) -> _Attempt:
         tasks = self._score.tasks(self._run, attempt)
         before = self.status()
-        return _Attempt(attempt, self._score.backend.start(tasks, self._options), before)
+        return _Attempt(attempt, Group(self._score.backend, tasks, self._options), before)
 
     def _wait(self, group: Group) -> GroupEnd:
         while True:

@@ -13,6 +13,7 @@ from optuna.pruners import NopPruner
 from hopyard.errors import InvalidSearch
 from hopyard.run.call import not_a_function
 from hopyard.run.encryption import uses_tls
+from hopyard.search.backend_choice import check_backend, search_backend
 from hopyard.search.options import SearchOptions, SearchSpec
 from hopyard.search.samplers.by_name import sampler_for
 from hopyard.search.samplers.own_sampler import OwnSampler
@@ -24,9 +25,8 @@ from hopyard.search.study.names import StudyName
 from hopyard.search.study.resume import await_its_driver
 from hopyard.search.study.runner import StudyPlan, StudyRunner
 from hopyard.search.study.study import Study
-from hopyard.search.trial.backends import check_backend, slot_backend
 from hopyard.search.trial.call import TrialCall, function_name
-from hopyard.search.trial.cluster_slots import ClusterSlotBackend
+from hopyard.search.trial.cluster_trials import ClusterBackend, Clusters
 from hopyard.search.trial.result import Wanted
 from hopyard.store import Project
 from hopyard.tracking import study_record
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
     from hopyard.run.options import RunOptions
-    from hopyard.search.trial.slots import SlotBackend
     from hopyard.tracking import RunRecord, StudyRecord
 
 
@@ -83,7 +82,10 @@ class SearchRequest:
         """
         spec, payload = self._checked()
         project = self._project
-        backend = self._backend(spec, project)
+        backend = search_backend(self.options.get("backend"), self.options.get("spark"))
+        clusters = None if spec.nodes == 1 else self._clusters(spec, project)
+        if clusters is not None:
+            backend = ClusterBackend(inner=backend, nodes=clusters.nodes)
         tls = uses_tls(given=self.options.get("tls"), by_default=lambda: backend.encrypts)
         earlier = self._name.earlier(project)
         space = self._space(earlier)
@@ -99,6 +101,7 @@ class SearchRequest:
                 payload=payload,
                 project=project,
                 backend=backend,
+                clusters=clusters,
                 parallel=min(room, spec.rules.trials or room),
                 name=name,
                 kind=self.options.get("kind", "search"),
@@ -148,12 +151,9 @@ class SearchRequest:
     def _call_of(self, spec: SearchSpec) -> TrialCall:
         return TrialCall.of(self.fn, spec.objectives, self.wanted)
 
-    def _backend(self, spec: SearchSpec, project: Project) -> SlotBackend:
-        backend = slot_backend(self.options.get("backend"), self.options.get("spark"))
-        if spec.nodes == 1:
-            return backend
+    def _clusters(self, spec: SearchSpec, project: Project) -> Clusters:
         options = _cluster_options(spec, project, self.options)
-        return ClusterSlotBackend(inner=backend, call=self._call_of(spec), nodes=spec.nodes, options=options)
+        return Clusters(call=self._call_of(spec), nodes=spec.nodes, options=options)
 
     def _space(self, earlier: RunRecord | None) -> SearchSpace:
         """Returns the space of the study, which is the one that it had if it goes on.

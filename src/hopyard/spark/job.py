@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hopyard.errors import BackendFailed
+from hopyard.errors import BackendFailed, JobCancelled
 from hopyard.spark.failure import known_cause, summary
 
 if TYPE_CHECKING:
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from hopyard.tracking import RunId
 
 
+CANCELLED = "SPARK_JOB_CANCELLED"
+
+
 class SparkJob:
     """One Spark job under way.
 
     Attributes:
-        values: What its tasks returned, once it has ended well.
         error: What it ended of, if not well.
     """
 
@@ -49,7 +51,6 @@ class SparkJob:
         self._group = group
         self._description = description
         self._on_end = on_end
-        self.values: tuple[Any, ...] = ()
         self.error: BackendFailed | None = None
         self._thread: threading.Thread = InheritableThread(target=self._run, session=None)
         self._thread.daemon = True
@@ -67,10 +68,11 @@ class SparkJob:
     def _run(self) -> None:
         try:
             self._context.setJobGroup(self._group, self._description, interruptOnCancel=False)
-            self.values = tuple(self._rows().collect())
+            self._rows().collect()
         except Exception as error:  # noqa: BLE001  handed to the thread that waits
             known = known_cause(error, self._context)
-            self.error = BackendFailed("spark", known or summary(error))
+            cause = known or summary(error)
+            self.error = (JobCancelled if CANCELLED in cause else BackendFailed)("spark", cause)
             if known is None:
                 self.error.__cause__ = error
         finally:
@@ -110,11 +112,6 @@ def _stages(context: SparkContext, group: str) -> Iterator[SparkStageInfo]:
             stage = tracker.getStageInfo(stage_id)
             if stage is not None:
                 yield stage
-
-
-def is_cancelled(error: BackendFailed) -> bool:
-    """Tells whether a job ended because somebody cancelled it."""
-    return "SPARK_JOB_CANCELLED" in str(error)
 
 
 def task_gpus() -> tuple[str, ...] | None:

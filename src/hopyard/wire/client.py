@@ -8,10 +8,11 @@ from typing import Self
 import pyarrow
 from pyarrow import flight
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import InvalidMessage, PeerGone
 from hopyard.wire.endpoint import Endpoint
 from hopyard.wire.fault import FLIGHT_ERRORS, Exchange, early_reply, error_of
-from hopyard.wire.message import MAX_MESSAGE_BYTES, Json, decode, encode
+from hopyard.wire.message import MAX_MESSAGE_BYTES, decode, encode
 from hopyard.wire.pour import Pouring, break_off, pour
 from hopyard.wire.quiet import quiet_grpc
 from hopyard.wire.stream import AnswerStream, BatchStream

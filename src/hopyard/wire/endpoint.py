@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import InvalidMessage
-from hopyard.wire.message import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

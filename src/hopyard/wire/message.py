@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import InvalidMessage, MessageTooLarge
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 MAX_MESSAGE_BYTES = 1 << 20
 """Largest control message unless a server or client is told otherwise."""

@@ -11,8 +11,8 @@ from typing import Protocol
 import pyarrow
 from pyarrow import flight
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import InvalidMessage, PeerGone, UnknownMethod
-from hopyard.wire.message import Json
 from hopyard.wire.tagged import Tagged, tagged_item
 
 END_OF_STREAM = b"end"

@@ -1,41 +1,27 @@
-"""A node's lease with its driver: it is renewed all the time, and a node without one ends itself."""
+"""A worker's lease with its driver: it is renewed all the time, and a worker without one ends itself."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, Self, TypeVar
 
-from hopyard.codec.records import encode_line
-from hopyard.errors import DriverOutOfReach, NotAuthenticated, PeerGone, WireTimeout
+from hopyard.errors import DriverOutOfReach, WireTimeout
 from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.messages import Arrive, Beat, Ended, Left, Message, Reply
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.tracking import NodeOutcome
-
-if TYPE_CHECKING:
-    from hopyard.wire import Json
+from hopyard.worker.driver_link import OUT_OF_REACH, RETRY_SECONDS, Link
 
 LOG = logging.getLogger(__name__)
-RETRY_SECONDS = 1.0
 CALL_SECONDS = 5.0
 ORPHAN_SECONDS = 3.0
 SILENCE_MARGIN_SECONDS = 2.0
-REGISTER = "register"
-HEARTBEAT = "heartbeat"
-ENDED = "ended"
-LEFT = "left"
 LONGEST_TEXT = 20_000
-OUT_OF_REACH = (PeerGone, WireTimeout, NotAuthenticated)
-
-
-class Link(Protocol):
-    """The way to the coordinator: a client of the wire, or the coordinator itself beside the driver."""
-
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Returns the answer to a message."""
+A = TypeVar("A")
 
 
 class Holder(Protocol):
@@ -52,17 +38,17 @@ class Holder(Protocol):
 
 
 class Lease:
-    """Keeps a node in touch with its driver; renewed by a thread while its context is open.
+    """Keeps a worker in touch with its driver; renewed by a thread while its context is open.
 
     Args:
-        link: The way to the coordinator.
-        rank: Whose lease.
-        incarnation: What tells this process from another one that was started as the same node.
+        link: The way to the driver.
+        number: Whose lease: the rank of a node, the number of a slot.
+        incarnation: What tells this process from another one that was started as the same worker.
         seconds: How long the driver may be out of reach.
         holder: Who obeys; it is told again with every renewal.
         retry_seconds: When to call again a driver that did not answer.
         is_orphan: Tells whether there is reason to think that a driver which does not answer is no more, so that the
-            node need not wait for the end of its lease.
+            worker need not wait for the end of its lease.
         on_renew: Called with each renewal, whether or not the driver answers: shows that this process goes on.
         clock: Seconds that only grow.
     """
@@ -70,7 +56,7 @@ class Lease:
     def __init__(
         self,
         link: Link,
-        rank: int,
+        number: int,
         *,
         incarnation: str,
         seconds: float,
@@ -81,7 +67,7 @@ class Lease:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._link = link
-        self._rank = rank
+        self._number = number
         self._incarnation = incarnation
         self._seconds = seconds
         self._holder = holder
@@ -91,7 +77,7 @@ class Lease:
         self._clock = clock
         self._heard = clock()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name=f"hopyard-lease-{rank}", daemon=True)
+        self._thread = threading.Thread(target=self._renew, name=f"hopyard-lease-{number}", daemon=True)
 
     @property
     def holds(self) -> bool:
@@ -105,40 +91,37 @@ class Lease:
         Raises:
             DriverOutOfReach: The driver cannot be reached.
         """
-        message: dict[str, Json] = {
-            "rank": self._rank,
-            "incarnation": self._incarnation,
-            "address": address,
-            "host": host,
-        }
+        message = Arrive(number=self._number, incarnation=self._incarnation, address=address, host=host)
         answer = self._introduce(message)
         while not self._heed(answer):
-            if answer["members"] is not None:
+            if answer.members is not None:
                 self._heard = self._clock()
-                return ClusterMap.from_json(_object(answer["members"]))
-            if self._over.wait(_seconds(answer["again"])):
+                return answer.members
+            if self._over.wait(answer.again):
                 return None
-            answer = self._ask(REGISTER, message) or answer
+            answer = self._ask(message) or answer
         return None
 
     def tell(self, record: NodeOutcome) -> None:
         """Tells the driver how the node ended."""
-        told = encode_line(_bounded(record)).decode()
+        message = Ended(
+            number=self._number,
+            incarnation=self._incarnation,
+            record=_bounded(record),
+            heartbeat=self._holder.sign(),
+        )
         try:
-            last = _heartbeat_message(self._holder.sign())
-            self._link.call(
-                ENDED, {"rank": self._rank, "incarnation": self._incarnation, "record": told, **last}
-            )
+            self._link.ask(message)
         except OUT_OF_REACH as error:
             # the outcome still goes to the project; who does not hear it is gone or will see the task end
-            LOG.warning("the driver was not told of the end of node %d: %s", self._rank, error)
+            LOG.warning("the driver was not told of the end of node %d: %s", self._number, error)
 
     def leave(self) -> None:
         """Tells the driver that all is stored which the node leaves."""
         try:
-            self._link.call(LEFT, {"rank": self._rank, "incarnation": self._incarnation})
+            self._link.ask(Left(number=self._number, incarnation=self._incarnation))
         except OUT_OF_REACH as error:
-            LOG.info("the driver was not told that node %d has stored all: %s", self._rank, error)
+            LOG.info("the driver was not told that worker %d has left: %s", self._number, error)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -148,45 +131,42 @@ class Lease:
         self._over.set()
         self._thread.join()
 
-    def _introduce(self, message: Mapping[str, Json]) -> Mapping[str, Json]:
+    def _introduce(self, message: Arrive) -> Reply:
         """Returns the driver's first answer; one that is busy with a thousand nodes is given time."""
         while True:
             try:
-                return self._link.call(REGISTER, message)
+                return self._link.ask(message)
             except OUT_OF_REACH as error:
                 # a driver that was never in reach is an error to tell at once
                 is_slow = isinstance(error, WireTimeout)
                 if not is_slow or self._clock() - self._heard > self._seconds:
-                    raise DriverOutOfReach(getattr(error, "peer", "its address"), str(error)) from error
+                    raise DriverOutOfReach(error.peer, str(error)) from error
 
     def _renew(self) -> None:
         try:
             self._renew_until_over()
         except Exception as error:
-            # the edge of a thread: a node that nobody hears would be taken for lost, for no reason to be seen
-            LOG.exception("the lease of node %d could not be renewed", self._rank)
+            # the edge of a thread: a worker that nobody hears would be taken for lost, for no reason to be seen
+            LOG.exception("the lease of worker %d could not be renewed", self._number)
             self._holder.stop(f"its lease could not be renewed ({type(error).__name__}: {error})")
 
     def _renew_until_over(self) -> None:
         wait = 0.0
         while not self._over.wait(wait):
             self._on_renew()
-            beat = {
-                "rank": self._rank,
-                "incarnation": self._incarnation,
-                **_heartbeat_message(self._holder.sign()),
-            }
-            answer = self._ask(HEARTBEAT, beat)
+            answer = self._ask(
+                Beat(number=self._number, incarnation=self._incarnation, heartbeat=self._holder.sign())
+            )
             if answer is None:
                 wait = self._retry_seconds
                 continue
             self._heed(answer)
-            wait = _seconds(answer["again"])
+            wait = answer.again
 
-    def _ask(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    def _ask(self, message: Message[A]) -> A | None:
         """Returns the driver's answer, or None if it is out of reach; if that lasts, the node is ended."""
         try:
-            answer = self._link.call(method, message)
+            answer = self._link.ask(message)
         except OUT_OF_REACH:
             if not self.holds:
                 self._over.set()
@@ -197,13 +177,13 @@ class Lease:
         self._heard = self._clock()
         return answer
 
-    def _heed(self, answer: Mapping[str, Json]) -> bool:
+    def _heed(self, answer: Reply) -> bool:
         """Obeys; returns whether there was something to obey."""
-        if isinstance(answer["stop"], str):
-            self._holder.stop(answer["stop"])
+        if answer.stop is not None:
+            self._holder.stop(answer.stop)
             return True
-        if answer["release"] is not None:
-            self._holder.release(_seconds(answer["release"]))
+        if answer.release is not None:
+            self._holder.release(answer.release)
             return True
         return False
 
@@ -216,42 +196,8 @@ def longest_silence(lease_seconds: float, call_seconds: float = CALL_SECONDS) ->
     return max(lease_seconds, call_seconds + RETRY_SECONDS) + SILENCE_MARGIN_SECONDS
 
 
-def parse_heartbeat(message: Mapping[str, Json]) -> Heartbeat:
-    """Returns the sign that a heartbeat carries."""
-    step = message["step"]
-    return Heartbeat(
-        step=step if isinstance(step, int) else None,
-        metrics={name: _seconds(value) for name, value in _object(message["metrics"]).items()},
-        idle_seconds=_seconds(message["idle_seconds"]),
-        lines=tuple(str(line) for line in _list(message["lines"])),
-        notes={name: str(value) for name, value in _object(message["notes"]).items()},
-    )
-
-
 def _bounded(record: NodeOutcome) -> NodeOutcome:
     """Returns a record that fits into a message; the whole one travels with the node's outcome."""
     message = None if record.message is None else record.message[:LONGEST_TEXT]
     trace = None if record.traceback is None else record.traceback[-LONGEST_TEXT:]
     return replace(record, message=message, traceback=trace)
-
-
-def _heartbeat_message(sign: Heartbeat) -> dict[str, Any]:
-    return {**asdict(sign), "lines": list(sign.lines)}
-
-
-def _seconds(value: Json) -> float:
-    if not isinstance(value, (int, float)):
-        raise TypeError(f"{value!r} is no number")
-    return float(value)
-
-
-def _object(value: Json) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no object")
-    return value
-
-
-def _list(value: Json) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
-    return value

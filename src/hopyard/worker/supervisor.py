@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable
 from hopyard.protocol.node_status import Heartbeat
@@ -23,18 +22,15 @@ from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.worker.checkpoints import Checkpoints
 from hopyard.worker.child import Child, Exit
 from hopyard.worker.detach.lost_outcome import undelivered_outcome
+from hopyard.worker.driver_link import Link, deliver
 from hopyard.worker.entry import PAYLOAD_FILE, REPORT_VARIABLE
 from hopyard.worker.execution import Report
 from hopyard.worker.gpus.request import claim
-from hopyard.worker.lease import Lease, Link, longest_silence
+from hopyard.worker.lease import Lease, longest_silence
 from hopyard.worker.ports import HeldPort, hold_port, is_listened_at
 from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask, child_environment
-
-if TYPE_CHECKING:
-    from hopyard.worker.detach.delivery import OutcomeSender
-
-LOOPBACK = "127.0.0.1"
+from hopyard.worker.work import LOOPBACK
 
 
 class Supervisor:
@@ -42,11 +38,11 @@ class Supervisor:
 
     Args:
         task: The node.
-        link: The way to the driver's coordinator.
+        link: The way to the driver.
         address: At which the other nodes reach this host.
         gpus: The GPUs that Spark gave to the task; None where Spark gives none.
         incarnation: What tells this start of the node from another one; made up if not given.
-        courier: Brings the outcome to the driver where `run` has nobody to return it to.
+        is_remote: Whether the driver is another process, which may vanish.
         is_orphan: See `Lease`.
     """
 
@@ -58,17 +54,19 @@ class Supervisor:
         address: str = LOOPBACK,
         gpus: Sequence[str] | None = None,
         incarnation: str = "",
-        courier: OutcomeSender | None = None,
+        is_remote: bool = True,
         is_orphan: Callable[[], bool] = lambda: False,
     ) -> None:
         self.task = task
         self._address = address
         self._gpus = gpus
-        self._courier = courier
+        self._is_remote = is_remote
+        self._link = link
+        self._incarnation = incarnation or uuid.uuid4().hex
         self._lease = Lease(
             link,
             task.node.rank,
-            incarnation=incarnation or uuid.uuid4().hex,
+            incarnation=self._incarnation,
             seconds=task.lease_seconds,
             holder=self,
             is_orphan=is_orphan,
@@ -85,7 +83,9 @@ class Supervisor:
         self._ended_in_peace = False
 
     def run(self) -> Outcome:
-        """Runs the node and stores what it leaves; failures come back as a value, also the supervisor's own.
+        """Runs the node, stores what it leaves and returns what came of it, which the driver has then.
+
+        Failures are outcomes, too, also the supervisor's own.
 
         Raises:
             DriverOutOfReach: There is nobody to give a value to.
@@ -192,17 +192,19 @@ class Supervisor:
         return outcome
 
     def _hand_over(self, outcome: Outcome) -> Outcome:
-        """Returns the outcome, which the driver has then if there is a courier; what is too much for it is told."""
-        if self._courier is None:
-            return outcome
+        """Returns the outcome, which the driver has then; what is too much for it is told."""
         try:
-            self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
+            self._deliver(outcome)
         except DriverOutOfReach:
             raise
         except HopyardError as error:
             outcome = undelivered_outcome(self.task, outcome.record, str(error))
-            self._courier.deliver(outcome, as_long_as=lambda: self._lease.holds)
+            self._deliver(outcome)
         return outcome
+
+    def _deliver(self, outcome: Outcome) -> None:
+        rank = self.task.node.rank
+        deliver(self._link, rank, self._incarnation, outcome, as_long_as=lambda: self._lease.holds)
 
     def _run_child(
         self, place: NodePlace, devices: dict[str, str], port: HeldPort, memory: int
@@ -235,7 +237,7 @@ class Supervisor:
     @property
     def _longest_silence(self) -> float | None:
         """After how long the node is lost to its driver; never to one that is this very process, and stops with it."""
-        return None if self.task.coordinator is None else longest_silence(self.task.lease_seconds)
+        return longest_silence(self.task.lease_seconds) if self._is_remote else None
 
     def _show_life(self) -> None:
         with self._lock:

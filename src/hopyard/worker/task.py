@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hopyard.frameworks.registry import cluster_variables
 from hopyard.protocol.cluster_map import ClusterMap
@@ -21,9 +21,6 @@ from hopyard.store import Project
 from hopyard.tracking import NodeOutcome, NodeState, RunId
 from hopyard.worker.gpus.request import DeviceRequest
 from hopyard.worker.ports import ANY_PORT
-
-if TYPE_CHECKING:
-    from hopyard.wire import Endpoint
 
 STOP_FILE = "stop"
 
@@ -49,7 +46,6 @@ class NodeTask:
         search_path: Where the driver finds modules; what exists here too is used.
         environment: Variables for the node's process.
         sync_seconds: How often its log folder is copied to the project.
-        coordinator: Where to register; None beside the driver, which is at hand.
         lease_seconds: How long the driver may be out of reach.
         devices: The GPUs that it wants.
         ports: The ports that it may take.
@@ -58,8 +54,6 @@ class NodeTask:
         companions: What runs beside rank 0.
         feed_token: The secret that those who feed the node must show; empty if it is not fed.
         tls: Whether they do so over TLS.
-        outcome_key: What marks an outcome that a supervisor brings over the wire as its own. Nobody else may have it: it
-            is in no environment and on no wire.
         trial: Which trial of a study it is; -1 outside of one.
         is_judged: Whether a trial is told if what it reports is hopeless.
     """
@@ -73,7 +67,6 @@ class NodeTask:
     search_path: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     sync_seconds: float = 10.0
-    coordinator: Endpoint | None = None
     lease_seconds: float = 30.0
     devices: DeviceRequest = field(default_factory=DeviceRequest)
     ports: tuple[int, ...] = ANY_PORT
@@ -82,7 +75,6 @@ class NodeTask:
     companions: tuple[Companion, ...] = ()
     feed_token: str = field(default="", repr=False)
     tls: bool = False
-    outcome_key: bytes = field(default=b"", repr=False)
     trial: int = -1
     is_judged: bool = False
 
@@ -164,11 +156,19 @@ class NodePlace:
 
 def child_environment(task: NodeTask, place: NodePlace) -> dict[str, str]:
     """Returns the whole environment of a node's own process on this host."""
-    return {
+    own = {
         **os.environ,
         **task.variables(place),
         "TMPDIR": str(place.temporary),  # what frameworks leave there goes with the node
-        "PYTHONPATH": os.pathsep.join(search_path(task.search_path)),
+    }
+    return process_environment(own, task.search_path)
+
+
+def process_environment(own: Mapping[str, str], driver: Sequence[str]) -> dict[str, str]:
+    """Returns the environment of a process that is to find what the driver finds, and whose output is read."""
+    return {
+        **own,
+        "PYTHONPATH": os.pathsep.join(search_path(driver)),
         "PYTHONUNBUFFERED": "1",  # lines reach the log when they are printed
     }
 

@@ -10,14 +10,15 @@ from typing import Any
 from hops.calls import takes_spark
 from hops.label import NO_NAME, Label, has_tensorboard
 from hops.resources import versioned
-from hopyard.backends.base import Group, GroupOptions
-from hopyard.backends.inline import InlineBackend
+from hopyard.backends.base import Crew
+from hopyard.backends.inline import InlineBackend, InlineWorkers
+from hopyard.control.service import PoolService
 from hopyard.run.context import NodeContext
 from hopyard.run.launch import launch
 from hopyard.spark.session import active_context
 from hopyard.store import Project
 from hopyard.tracking import RunId, run_paths
-from hopyard.worker.task import NodeTask
+from hopyard.worker.gpus.request import DeviceRequest
 
 KIND = "begin"
 POLL_SECONDS = 0.25
@@ -152,9 +153,13 @@ class DriverBackend:
     name: str = "inline"
     encrypts: bool = False
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
+    def room(self, devices: DeviceRequest) -> int:
+        """Returns 1: this process."""
+        return InlineBackend().room(devices)
+
+    def start(self, crew: Crew, service: PoolService) -> InlineWorkers:
         """Runs all nodes to their end."""
-        return InlineBackend().start(tasks, options)
+        return InlineBackend().start(crew, service)
 
 
 def _hold() -> Any:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from hopyard.control.driver_wire import driver_address
+from hopyard.backends.driver_address import driver_address
 from hopyard.errors import BadArguments, NoProgress, NotFed, NotOffered, NotStarted, StillRunning
 from hopyard.protocol.node_status import Phase
 from hopyard.run.cluster import Cluster

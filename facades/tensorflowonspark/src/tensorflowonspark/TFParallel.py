@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hopyard.backends.spark import gpu_share
+from hopyard.backends.spark_workers import gpu_share
 from hopyard.control.gang import Timeouts
 from hopyard.protocol.plan import Plan
 from hopyard.run.cluster import Cluster

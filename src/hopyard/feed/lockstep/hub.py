@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import InvalidMessage, NothingToRepeat, NotInStep, NoWholeBatch
-from hopyard.wire.message import Json
 
 
 class Uneven(Enum):

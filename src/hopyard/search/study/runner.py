@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import optuna
 
+from hopyard.backends.base import Crew
 from hopyard.codec.records import decode, encode_file
 from hopyard.control.queue import Queue
 from hopyard.errors import HopyardError, PathNotFound, StudyFailed
@@ -26,6 +27,7 @@ from hopyard.search.study.study import Study
 from hopyard.search.study.tensorboard_domains import study_events
 from hopyard.search.study.trials import StudyTrials
 from hopyard.search.trial.slot import SlotOrders
+from hopyard.search.trial.slot_work import ClusterSlotWork, SlotWork
 from hopyard.store import Journal, Project, read_journal
 from hopyard.tensorboard.hparams import is_installed
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -36,19 +38,23 @@ from hopyard.view.study_status import StudyStatus
 from hopyard.view.study_view import StudyView
 from hopyard.worker.periodic import Periodic, PeriodicThread
 from hopyard.worker.task import driver_search_path
+from hopyard.worker.work import Member
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
+    from hopyard.backends.base import Backend
     from hopyard.protocol.assignment import Assignment
     from hopyard.search.options import SearchSpec
     from hopyard.search.space.space import SearchSpace
-    from hopyard.search.trial.slots import SlotBackend
+    from hopyard.search.trial.cluster_trials import Clusters
     from hopyard.tracking import RunRecord
 
 TICK_SECONDS = 0.5  # Spark is asked after its tasks each time
 RECORD_SECONDS = 5.0
+LEAVE_SECONDS = 20.0
+MOST_STARTS = 4
 WELL = (TrialState.FINISHED, TrialState.PRUNED)
 
 
@@ -64,6 +70,7 @@ class StudyPlan:
         payload: What each trial runs, pickled.
         project: Where it is kept.
         backend: Where its slots are.
+        clusters: What its trials are, if each is a distributed run; None for processes.
         parallel: How many slots there are.
         name: What it is called.
         kind: The folder of runs of its kind.
@@ -81,7 +88,8 @@ class StudyPlan:
     pruner: BasePruner
     payload: bytes
     project: Project
-    backend: SlotBackend
+    backend: Backend
+    clusters: Clusters | None = None
     parallel: int
     name: str
     kind: str
@@ -226,7 +234,7 @@ class StudyRunner:
         self._plan.project.put(f"{self._paths.folder}/{columns.name}", columns.data)
 
     def _carry(self) -> None:
-        slots = self._plan.backend.start(self._orders(), self._plan.parallel, self._service)
+        slots = self._plan.backend.start(self._crew(), self._service)
         try:
             with StudyView(progress=self._plan.progress, go_on=self._plan.go_on).showing(
                 self.status, self._failures
@@ -234,15 +242,29 @@ class StudyRunner:
                 while not self._service.tick():
                     if self._service.news.wait(TICK_SECONDS):
                         self._service.news.clear()
-                    slots.check()
+                    slots.watch()
         except BaseException as error:
             self._service.stop(f"the driver ended it: {error!r}")
             raise
         finally:
-            slots.close()
+            slots.close(LEAVE_SECONDS)
 
     def _failures(self) -> tuple[TrialRecord, ...]:
         return self._service.look(lambda queue: queue.failures)
+
+    def _crew(self) -> Crew:
+        plan, orders = self._plan, self._orders()
+        clusters = plan.clusters
+        return Crew(
+            work=SlotWork(orders=orders)
+            if clusters is None
+            else ClusterSlotWork(orders=orders, clusters=clusters),
+            members=tuple(
+                Member(number=number, devices=plan.spec.devices) for number in range(plan.parallel)
+            ),
+            most_starts=MOST_STARTS,
+            tls=plan.tls,
+        )
 
     def _orders(self) -> SlotOrders:
         plan, spec = self._plan, self._plan.spec
@@ -259,7 +281,6 @@ class StudyRunner:
             isolate=spec.isolate,
             is_judged=plan.is_judged,
             devices=spec.devices,
-            tls=plan.tls,
             events=self._events,
         )
 

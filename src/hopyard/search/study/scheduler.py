@@ -5,23 +5,32 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from hopyard.codec.records import decode
-from hopyard.control.queue import Instruction, Queue, Verdict
+from hopyard.control.queue import ChooseTrial, Queue
+from hopyard.control.service import PoolService
 from hopyard.errors import UnknownMethod
-from hopyard.tracking import TrialRecord
-from hopyard.wire import Service
-from hopyard.worker.lease import HEARTBEAT, parse_heartbeat
+from hopyard.protocol.messages import (
+    Answer,
+    AskTrial,
+    Beat,
+    Judgement,
+    Left,
+    Message,
+    NextTrial,
+    Noted,
+    Reply,
+    ReportTrial,
+    Verdict,
+)
 
 if TYPE_CHECKING:
-    from hopyard.control.queue import Point
     from hopyard.protocol.assignment import Assignment
-    from hopyard.wire import Json
+    from hopyard.protocol.messages import Point
+    from hopyard.tracking import TrialRecord
 
 LOG = logging.getLogger(__name__)
-NEXT, REPORT, LEAVE = "next", "report", "leave"
 STORE_SECONDS = 1.0
 REPORT_SECONDS = 5.0
 LONGEST_AWAY_SECONDS = 600.0
@@ -41,8 +50,8 @@ class Trials(Protocol):
         """Takes what came of a trial."""
 
 
-class TrialScheduler(Service):
-    """Serves a queue of trials on the wire, or to whoever calls it directly.
+class TrialScheduler(PoolService):
+    """A queue of trials that threads may share, and that speaks in messages.
 
     What was decided is in the store before it is told: a driver that dies is followed by one that knows. Two locks: a sampler
     may think for minutes, and heartbeats are answered meanwhile, so that no slot counts as lost for it.
@@ -64,6 +73,7 @@ class TrialScheduler(Service):
         clock: Callable[[], float] = time.monotonic,
         report_seconds: float = REPORT_SECONDS,
     ) -> None:
+        super().__init__()
         self._queue = queue
         self._trials = trials
         self._commit = commit
@@ -74,29 +84,22 @@ class TrialScheduler(Service):
         self._unreported: dict[int, list[Point]] = {}
         self._error: Exception | None = None
         self._away_since: float | None = None
-        self._over = threading.Event()
-        self.news = threading.Event()
 
     @property
     def error(self) -> Exception | None:
         """What made it impossible to go on: of the sampler, the pruner or the store."""
         return self._error
 
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+    def answer(self, message: Message[Any]) -> Answer:
         """Answers a slot."""
         try:
-            return self._answer(method, message)
+            return self._respond(message)
         except UnknownMethod:
             raise
         except Exception as error:  # the edge of a thread of the wire
             LOG.debug("a slot was not answered", exc_info=True)
-            with self._lock:
-                self._error = self._error or error
-                self._queue.stop(f"the driver could not go on: {error}")
-            self.news.set()
-            if method == NEXT:
-                return {"trial": None, "again": 0.0, "leave": str(error)}
-            return {"verdict": Verdict.DROP.value} if method == REPORT else {}
+            self.give_up(error)
+            return _farewell(message, str(error))
 
     def look(self, at: Callable[[Queue], Seen]) -> Seen:
         """Returns what a function sees of the queue while nobody changes it."""
@@ -104,9 +107,34 @@ class TrialScheduler(Service):
             return at(self._queue)
 
     def suspect(self) -> None:
-        """Takes note that Spark lost a task of the study."""
+        """Hears that the backend has lost a slot; those that stay silent count as lost soon."""
         with self._lock:
             self._queue.suspect(self._clock())
+
+    def give_up(self, error: Exception) -> None:
+        """Ends the study, unless it has ended: it cannot go on."""
+        with self._lock:
+            if not self._queue.is_over:
+                self._error = self._error or error
+                self._queue.stop(f"the driver could not go on: {error}")
+        self.news.set()
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether slots are told to leave."""
+        with self._lock:
+            return self._queue.is_over
+
+    @property
+    def awaits_workers(self) -> bool:
+        """Always: as long as the study goes on, each slot counts."""
+        return True
+
+    @property
+    def progress(self) -> int:
+        """How many trials have ended."""
+        with self._lock:
+            return sum(self._queue.ends.values())
 
     def tick(self) -> bool:
         """Looks at the clock; returns whether the study is over."""
@@ -119,70 +147,59 @@ class TrialScheduler(Service):
         with self._thinking:
             self._tell()
 
-    def wait(self, seconds: float) -> None:
-        """Lets some seconds pass, or less if the study ends meanwhile."""
-        self._over.wait(seconds)
-
     def stop(self, reason: str) -> None:
         """Ends the study."""
         with self._lock:
             self._queue.stop(reason)
-        self._over.set()
         self.news.set()
 
-    def _answer(self, method: str, message: Mapping[str, Any]) -> Mapping[str, Json]:
-        if method == NEXT:
-            return self._next(message)
-        slot, incarnation = int(message["rank"]), str(message["incarnation"])
-        if method == REPORT:
-            return {"verdict": self._judge(slot, incarnation, message).value}
-        with self._lock:
-            if method == HEARTBEAT:
-                heartbeat = parse_heartbeat(message)
-                stop = self._queue.beat(slot, heartbeat, incarnation=incarnation, now=self._clock())
-                return {"again": self._queue.beat_seconds, "members": None, "stop": stop, "release": None}
-            if method == LEAVE:
-                self._queue.leave(slot, incarnation=incarnation)
+    def _respond(self, message: Message[Any]) -> Answer:
+        match message:
+            case AskTrial():
+                return self._next(message)
+            case ReportTrial():
+                return Judgement(verdict=self._judge(message))
+            case Beat(number=slot, incarnation=incarnation, heartbeat=heartbeat):
+                with self._lock:
+                    stop = self._queue.beat(slot, heartbeat, incarnation=incarnation, now=self._clock())
+                    return Reply(again=self._queue.beat_seconds, stop=stop)
+            case Left(number=slot, incarnation=incarnation):
+                with self._lock:
+                    self._queue.leave(slot, incarnation=incarnation)
                 self.news.set()
-                return {}
-        raise UnknownMethod(method)
+                return Noted()
+        raise UnknownMethod(type(message).__name__)
 
-    def _next(self, message: Mapping[str, Any]) -> Mapping[str, Json]:
-        slot, incarnation = int(message["rank"]), str(message["incarnation"])
-        if message["ended"] is not None:
-            record = decode(TrialRecord, message["ended"].encode(), "the end of a trial")
-            with self._lock:
-                self._queue.take(slot, record, incarnation=incarnation)
+    def _next(self, message: AskTrial) -> NextTrial:
+        slot, incarnation = message.number, message.incarnation
         with self._lock:
-            instruction = self._queue.next(
-                slot, incarnation=incarnation, host=str(message["host"]), now=self._clock()
-            )
-        if instruction.wants_new:
-            instruction = self._choose(slot, incarnation)
+            if message.ended is not None:
+                self._queue.take(slot, message.ended, incarnation=incarnation)
+            chosen = self._queue.next(slot, incarnation=incarnation, host=message.host, now=self._clock())
+        if isinstance(chosen, ChooseTrial):
+            chosen = self._choose(slot, incarnation)
         elif not self._is_told():
-            instruction = Instruction(again=STORE_SECONDS)
-        if instruction.leave is not None:
+            chosen = NextTrial(again=STORE_SECONDS)
+        if chosen.leave is not None:
             self.news.set()
-        trial: Any = None if instruction.trial is None else instruction.trial.to_json()
-        return {"trial": trial, "again": instruction.again, "leave": instruction.leave}
+        return chosen
 
-    def _choose(self, slot: int, incarnation: str) -> Instruction:
+    def _choose(self, slot: int, incarnation: str) -> NextTrial:
         """Has a trial chosen for a slot; others are answered meanwhile."""
         with self._thinking:
             self._tell()  # first: what the last trials came to is to be known to the sampler
             trial = self._trials.ask()
         with self._lock:
-            instruction = self._queue.give(slot, trial, incarnation=incarnation, now=self._clock())
-        return instruction if self._is_committed() else Instruction(again=STORE_SECONDS)
+            chosen = self._queue.give(slot, trial, incarnation=incarnation, now=self._clock())
+        return chosen if self._is_committed() else NextTrial(again=STORE_SECONDS)
 
-    def _judge(self, slot: int, incarnation: str, message: Mapping[str, Any]) -> Verdict:
+    def _judge(self, message: ReportTrial) -> Verdict:
         """Brings values to the pruner; while a sampler thinks, they are kept for later and the trial goes on."""
-        number = int(message["number"])
-        points = [(int(step), metrics) for step, metrics in message["points"]]
+        slot, number, incarnation = message.number, message.trial, message.incarnation
         with self._lock:
             if not self._queue.has(slot, number, incarnation=incarnation, now=self._clock()):
                 return Verdict.DROP  # it was given to another slot
-            self._unreported.setdefault(number, []).extend(points)
+            self._unreported.setdefault(number, []).extend(message.points)
         if not self._thinking.acquire(timeout=self._report_seconds):
             return Verdict.GO_ON
         try:
@@ -226,3 +243,15 @@ class TrialScheduler(Service):
             return False
         self._away_since = None
         return True
+
+
+def _farewell(message: Message[Any], reason: str) -> Answer:
+    """Returns what a slot is told that cannot be answered: to leave, and nothing about its trial."""
+    match message:
+        case AskTrial():
+            return NextTrial(leave=reason)
+        case ReportTrial():
+            return Judgement(verdict=Verdict.DROP)
+        case Beat():
+            return Reply(again=STORE_SECONDS, stop=reason)
+    return Noted()

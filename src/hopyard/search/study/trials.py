@@ -29,7 +29,7 @@ from hopyard.tracking.trials import (
 )
 
 if TYPE_CHECKING:
-    from hopyard.control.queue import Point
+    from hopyard.protocol.messages import Point
     from hopyard.search.space.space import SearchSpace
 
 _STATES = {

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from hopyard.codec.records import from_json
 from hopyard.errors import BadResult
 from hopyard.protocol.channel import Note
 from hopyard.search.trial.call import TrialCall
@@ -36,7 +37,7 @@ def main(folder: Path) -> int:
     with open(int(os.environ.pop(ORDERS)), "rb") as orders:
         home = ProcessState.here(folder)
         for line in orders:
-            order = TrialOrder.from_json(json.loads(line))
+            order = from_json(TrialOrder, json.loads(line))
             Note(note=BEGUN, text="").send(home.variables)
             with home.around(order.environment):
                 ending = run(payload, order)

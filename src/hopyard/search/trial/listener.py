@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from hopyard.control.queue import Verdict
 from hopyard.errors import BadMessage
 from hopyard.protocol.channel import GO_ON, JUDGE, STOP, Reading, parse
+from hopyard.protocol.messages import Verdict
 from hopyard.search.trial.order import BEGUN, ENDED
 from hopyard.search.trial.output import TrialOutput
 
 if TYPE_CHECKING:
-    from hopyard.control.queue import Point
+    from hopyard.protocol.messages import Point
 
 REPORT_SECONDS = 0.05
 

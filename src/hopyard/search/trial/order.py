@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
+from hopyard.codec.json_value import Json
+from hopyard.codec.records import from_json, to_json
 from hopyard.tracking import TrialState
-
-if TYPE_CHECKING:
-    from hopyard.codec.json_value import Json
 
 ORDERS = "HOPYARD_ORDERS"
 BEGUN, ENDED = "begun", "ended"
@@ -36,25 +34,6 @@ class TrialOrder:
     environment: Mapping[str, str] = field(repr=False)
     folder: str
     token: str = field(repr=False)
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns what travels."""
-        return {
-            "arguments": base64.b64encode(self.arguments).decode(),
-            "environment": dict(self.environment),
-            "folder": self.folder,
-            "token": self.token,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Returns the order that `to_json` wrote."""
-        return cls(
-            arguments=base64.b64decode(value["arguments"]),
-            environment=value["environment"],
-            folder=value["folder"],
-            token=value["token"],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +62,9 @@ class Ending:
 
     def write(self, folder: Path) -> None:
         """Leaves the ending in a folder, whole or not at all."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
         folder.mkdir(exist_ok=True)  # the function may have removed it
         temporary = folder / f"{ENDING_FILE}.tmp"
-        temporary.write_text(json.dumps({**told, "state": self.state.value}), "utf-8")
+        temporary.write_text(json.dumps(to_json(self)), "utf-8")
         os.replace(temporary, folder / ENDING_FILE)
 
     @classmethod
@@ -96,4 +74,4 @@ class Ending:
             told = json.loads((folder / ENDING_FILE).read_bytes())
         except FileNotFoundError:
             return None
-        return cls(**{**told, "state": TrialState(told["state"]), "values": tuple(told["values"])})
+        return from_json(cls, told)

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
 
+from hopyard.codec.records import to_json
 from hopyard.errors import TrialTimeout
 from hopyard.protocol.channel import VERDICTS
 from hopyard.search.trial.listener import TrialListener
@@ -154,7 +155,7 @@ class TrialProcess:
     def _begin(self, child: Child, order: TrialOrder, ear: TrialListener) -> Exit | None:
         """Gives a trial to the process; returns None once it has begun, or how the process ended before."""
         assert self._orders is not None
-        left = memoryview(json.dumps(order.to_json()).encode() + b"\n")
+        left = memoryview(json.dumps(to_json(order)).encode() + b"\n")
         with suppress(BrokenPipeError):  # it has ended, which the wait tells
             while left:
                 left = left[self._orders.write(left) :]

@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,9 +25,8 @@ from hopyard.worker.recorder import NodeRecorder
 from hopyard.worker.task import NodePlace, NodeTask
 
 if TYPE_CHECKING:
-    from hopyard.control.queue import Point, Verdict
     from hopyard.search.trial.process import TrialProcess
-    from hopyard.search.trial.slot import SlotOrders
+    from hopyard.search.trial.slot import Judge, SlotOrders
     from hopyard.tensorboard.hparams import EventFile
 
 ALONE = Plan.of(1)
@@ -72,7 +70,7 @@ class TrialRun:
         )
         self._paths = run_paths(orders.project, self._task.run_id)
 
-    def run(self, process: TrialProcess, judge: Callable[[Sequence[Point]], Verdict]) -> TrialRecord | None:
+    def run(self, process: TrialProcess, judge: Judge) -> TrialRecord | None:
         """Returns what came of the trial, which is stored by then; None if it was cut short, which leaves no record."""
         started = time.time()
         checkpoints = Checkpoints(self._task, self._folder)

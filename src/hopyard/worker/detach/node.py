@@ -6,16 +6,20 @@ import contextlib
 import logging
 import os
 import select
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from hopyard.errors import DriverOutOfReach
-from hopyard.wire import Json, WireClient
-from hopyard.worker.detach.delivery import OutcomeSender
+from hopyard.protocol.messages import Arrive, Ended, Message, Reply
 from hopyard.worker.detach.start import GATHERED, HEARD, Orders
-from hopyard.worker.lease import CALL_SECONDS, ENDED, REGISTER, Link
+from hopyard.worker.driver_link import Link
+from hopyard.worker.lease import CALL_SECONDS
 from hopyard.worker.supervisor import Supervisor
 
+if TYPE_CHECKING:
+    from hopyard.protocol.outcome import Outcome
+
 LOG = logging.getLogger(__name__)
+A = TypeVar("A")
 
 
 def supervise(orders: Orders, heard: int) -> bool:
@@ -26,24 +30,14 @@ def supervise(orders: Orders, heard: int) -> bool:
         heard: A pipe that gets a word once the driver has heard of the node, and another one once all have arrived.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    endpoint = orders.task.coordinator
-    assert endpoint is not None
-    rank = orders.task.node.rank
     executor = ProcessWatch(orders.executor)
-    with WireClient(endpoint, timeout=CALL_SECONDS) as client:
+    with orders.driver.open(call_seconds=CALL_SECONDS, patience=orders.task.lease_seconds) as link:
         node = Supervisor(
             orders.task,
-            DetachedLink(client, heard, executor),
-            address=orders.address,
-            gpus=orders.gpus,
+            DetachedLink(link, heard, executor),
+            address=orders.host.address,
+            gpus=orders.host.gpus,
             incarnation=orders.incarnation,
-            courier=OutcomeSender(
-                client,
-                rank,
-                incarnation=orders.incarnation,
-                key=orders.task.outcome_key,
-                patience=orders.task.lease_seconds,
-            ),
             is_orphan=executor.is_gone,
         )
         try:
@@ -93,17 +87,22 @@ class DetachedLink:
         self._executor = executor
         self._is_told = False
 
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+    def ask(self, message: Message[A]) -> A:
         """Returns the driver's answer."""
-        answer = self._link.call(method, message)
-        if self._unsaid and method in (REGISTER, ENDED):
+        answer = self._link.ask(message)
+        if self._unsaid and isinstance(message, (Arrive, Ended)):
             self._say(HEARD)
-            if method == ENDED or answer["members"] is not None or answer["stop"] is not None:
+            is_gathered = isinstance(answer, Reply) and (answer.members, answer.stop) != (None, None)
+            if isinstance(message, Ended) or is_gathered:
                 self._say(GATHERED)
         if not self._is_told and self._executor.is_gone():
             self._is_told = True
             LOG.warning("the executor is gone; the driver answers, so the node goes on")
         return answer
+
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
+        """Brings what came of the node."""
+        self._link.deliver(number, incarnation, outcome)
 
     def _say(self, word: bytes) -> None:
         """Writes a word that has not been written before."""

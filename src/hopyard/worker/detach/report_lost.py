@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 
-from hopyard.wire import WireClient
-from hopyard.worker.detach.delivery import OutcomeSender, within
+from hopyard.protocol.messages import Left
 from hopyard.worker.detach.lost_outcome import lost_outcome
 from hopyard.worker.detach.start import Orders
-from hopyard.worker.lease import CALL_SECONDS, LEFT
+from hopyard.worker.driver_link import deliver, within
+from hopyard.worker.lease import CALL_SECONDS
 
 
 def tell(orders: Orders, reason: str, last_lines: tuple[str, ...], *, seconds: float | None = None) -> None:
@@ -23,18 +23,11 @@ def tell(orders: Orders, reason: str, last_lines: tuple[str, ...], *, seconds: f
     Raises:
         DriverOutOfReach: The driver is gone.
     """
-    task, endpoint = orders.task, orders.task.coordinator
-    assert endpoint is not None
+    task = orders.task
     cause = f": {last_lines[-1]}" if last_lines else ""
     outcome = lost_outcome(task, socket.gethostname(), f"{reason}{cause}", last_lines)
     patience = task.lease_seconds if seconds is None else seconds
-    with WireClient(endpoint, timeout=CALL_SECONDS) as link:
-        courier = OutcomeSender(
-            link,
-            task.node.rank,
-            incarnation=orders.incarnation,
-            key=task.outcome_key,
-            patience=patience,
-        )
-        courier.deliver(outcome, as_long_as=within(patience))
-        link.call(LEFT, {"rank": task.node.rank, "incarnation": orders.incarnation})
+    rank, incarnation = task.node.rank, orders.incarnation
+    with orders.driver.open(call_seconds=CALL_SECONDS, patience=patience) as link:
+        deliver(link, rank, incarnation, outcome, as_long_as=within(patience))
+        link.ask(Left(number=rank, incarnation=incarnation))

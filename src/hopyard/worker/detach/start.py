@@ -22,7 +22,9 @@ from typing import IO, Self
 import cloudpickle
 
 from hopyard.errors import SupervisorNotStarted
+from hopyard.worker.driver_link import RemoteDriver
 from hopyard.worker.task import NodeTask, search_path
+from hopyard.worker.work import Host
 
 COMMAND = (sys.executable, "-P", "-m", "hopyard.worker.detach.main")
 HEARD = b"heard"
@@ -37,15 +39,15 @@ class Orders:
 
     Attributes:
         task: The node.
-        address: At which the other nodes reach this host.
-        gpus: The GPUs that Spark gave to the task; None where Spark gives none.
+        driver: How to reach the driver.
+        host: Where it is.
         incarnation: What tells this start of the node from another one.
         executor: The process that the task belongs to; it ends with the executor.
     """
 
     task: NodeTask
-    address: str
-    gpus: tuple[str, ...] | None = None
+    driver: RemoteDriver
+    host: Host
     incarnation: str
     executor: int
 

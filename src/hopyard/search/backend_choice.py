@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hopyard.errors import InvalidSearch
-from hopyard.search.trial.slots import ProcessSlotBackend, SlotBackend
-from hopyard.spark.session.active import usable_context
+from hopyard.run.backend_choice import resolve
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+    from hopyard.backends.base import Backend
 
 
 def check_backend(backend: str | None) -> None:
@@ -23,7 +24,7 @@ def check_backend(backend: str | None) -> None:
         raise InvalidSearch(f"backend={backend!r} is not valid", "Give 'spark' or 'processes'")
 
 
-def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None) -> SlotBackend:
+def search_backend(backend: str | None, spark: SparkSession | SparkContext | None) -> Backend:
     """Returns the backend to use: the one asked for, else the active Spark session.
 
     Raises:
@@ -32,9 +33,4 @@ def slot_backend(backend: str | None, spark: SparkSession | SparkContext | None)
         InvalidSearch: ``backend`` is a name that is none.
     """
     check_backend(backend)
-    if backend == "processes":
-        return ProcessSlotBackend()
-    context = usable_context(spark, "a search without backend='processes'")
-    from hopyard.search.trial.spark_slots import SparkSlotBackend
-
-    return SparkSlotBackend(context)
+    return resolve(backend, spark, what="a search")

@@ -1,90 +1,27 @@
-"""The way of a node's outcome to the driver over the wire, for nodes that have no Spark task to return it."""
+"""What came of a node, as record batches on their way to the driver, with a mark that only its own supervisors can make."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import struct
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow
 
 from hopyard.codec.records import decode, encode_line
-from hopyard.errors import DriverOutOfReach, ForgedOutcome, InvalidMessage, UnknownMethod
+from hopyard.errors import ForgedOutcome, InvalidMessage, UnknownMethod
 from hopyard.protocol.outcome import Outcome
 from hopyard.tracking import NodeOutcome
-from hopyard.wire import WireClient
-from hopyard.worker.lease import OUT_OF_REACH, RETRY_SECONDS
 
 CHUNK_BYTES = 1 << 20
-SLOWEST_BYTES_PER_SECOND = 1 << 20
 SCHEMA = pyarrow.schema([("chunk", pyarrow.binary())])
 _STREAM = "outcome"
 
 
-class OutcomeSender:
-    """Brings the outcome of one node to its driver.
-
-    Args:
-        link: The way to the driver.
-        rank: The node.
-        incarnation: What tells its process from another one that was started as the same node.
-        key: What only the driver and its supervisors have; it never goes over the wire.
-        patience: Seconds that an answer of the driver may take, not counting the transfer.
-        retry_seconds: When to try again after the driver was out of reach.
-    """
-
-    def __init__(
-        self,
-        link: WireClient,
-        rank: int,
-        *,
-        incarnation: str,
-        key: bytes,
-        patience: float = 30.0,
-        retry_seconds: float = RETRY_SECONDS,
-    ) -> None:
-        self._link = link
-        self._stream = f"{_STREAM}/{rank}/{incarnation}"
-        self._key = key
-        self._patience = patience
-        self._retry_seconds = retry_seconds
-
-    def deliver(self, outcome: Outcome, *, as_long_as: Callable[[], bool]) -> None:
-        """Returns when the driver has the outcome, whatever its size.
-
-        Args:
-            outcome: What came of the node.
-            as_long_as: Tells whether it is worth trying: whether the driver may come back.
-
-        Raises:
-            DriverOutOfReach: The driver is gone.
-            HopyardError: The driver did not take it.
-        """
-        size = len(outcome.value or b"")
-        cause = "it was silent for too long"
-        while as_long_as():
-            try:
-                self._link.put(
-                    self._stream,
-                    SCHEMA,
-                    to_batches(outcome, self._stream, self._key),
-                    timeout=self._patience + size / SLOWEST_BYTES_PER_SECOND,
-                )
-            except OUT_OF_REACH as error:
-                cause = str(error)
-                threading.Event().wait(self._retry_seconds)
-            else:
-                return
-        raise DriverOutOfReach(self._link.endpoint.peer, cause)
-
-
-def within(seconds: float, clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
-    """Returns what is true for some seconds from now on."""
-    end = clock() + seconds
-    return lambda: clock() < end
+def stream_name(rank: int, incarnation: str) -> str:
+    """Returns the name of the stream in which a node's process brings its outcome."""
+    return f"{_STREAM}/{rank}/{incarnation}"
 
 
 def to_batches(outcome: Outcome, stream: str, key: bytes) -> Iterator[pyarrow.RecordBatch]:
