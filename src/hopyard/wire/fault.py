@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import pyarrow
 from pyarrow import flight
 
+from hopyard.codec.json_value import Json
 from hopyard.errors import (
     HopyardError,
     InvalidMessage,
@@ -26,7 +27,7 @@ from hopyard.errors import (
     UnknownMethod,
     WireTimeout,
 )
-from hopyard.wire.message import Json, decode, encode
+from hopyard.wire.message import decode, encode
 
 _LOG = logging.getLogger(__name__)
 
