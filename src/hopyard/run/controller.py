@@ -6,10 +6,12 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 from hopyard.backends.base import Backend
 from hopyard.backends.group import Group, GroupEnd, GroupOptions
+from hopyard.control.restart_policy import RestartPolicy
 from hopyard.errors import (
     BackendFailed,
     EndNotRecorded,
@@ -36,7 +38,6 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 20_000  # a history of a hundred epochs with some metrics has room
-MOST_PORT_RACES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,17 @@ class RunPlan:
         ]
 
 
+class ControllerState(Enum):
+    """Where a run is, for whoever reads the log of its driver."""
+
+    PREPARED = "prepared"
+    RUNNING = "running"  # the nodes of an attempt are under way
+    RESTARTING = "restarting"  # those of one have failed, those of the next are not there yet
+    STOPPING = "stopping"  # nodes are told to end, since somebody asked for it
+    STORING = "storing"  # all nodes have returned; the record is written
+    ENDED = "ended"
+
+
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     """The nodes that were started last: number and group in one, since other threads look at both; and those before."""
@@ -91,7 +103,7 @@ class RunController:
 
     def __init__(
         self,
-        score: RunPlan,
+        plan: RunPlan,
         run: RunWriter,
         *,
         announce: Callable[[str], None],
@@ -101,34 +113,36 @@ class RunController:
         """Prepares to carry out a run.
 
         Args:
-            score: What to start.
+            plan: What to start.
             run: Where it is recorded.
             announce: Called with the address of a TensorBoard beside the chief.
             on_lines: Receives the rank and the output of nodes that stream it.
             before_end: Called when all nodes have returned, for what else belongs on record.
         """
-        self._score = score
+        self._plan = plan
         self._run = run
         self._announce = announce
         self._before_end = before_end
         self._announced = ""
         self._options = GroupOptions(
-            timeouts=score.spec.timeouts,
+            timeouts=plan.spec.timeouts,
             on_lines=on_lines,
-            on_driver=score.spec.on_driver,
-            detach=score.spec.feed,
-            address=score.spec.driver_address,
-            ports=score.spec.driver_ports,
-            tls=score.tls,
+            on_driver=plan.spec.on_driver,
+            detach=plan.spec.feed,
+            address=plan.spec.driver_address,
+            ports=plan.spec.driver_ports,
+            tls=plan.tls,
         )
-        self._port_races = 0
+        self._restarts = RestartPolicy(plan.spec.max_restarts)
+        self._state = ControllerState.PREPARED
         self._stop_reason: str | None = None
-        self._playing: _Attempt | None = None
+        self._current: _Attempt | None = None
         self._look = threading.Event()
 
     def begin(self) -> None:
         """Starts the nodes for the first time; what this raises is the caller's to handle."""
-        self._playing = self._start(0)
+        self._current = self._start(0)
+        self._enter(ControllerState.RUNNING)
 
     def run(self) -> tuple[Any, ...]:
         """Returns the nodes' values once all has ended and is on record.
@@ -139,8 +153,14 @@ class RunController:
             RunStopped: `stop` was called.
             HopyardError: Whatever else ended the run; a failure that it was started again after is its cause.
         """
-        assert self._playing is not None
-        end = self._wait(self._playing.group)
+        assert self._current is not None
+        try:
+            return self._see_through(self._current.group)
+        finally:
+            self._enter(ControllerState.ENDED)
+
+    def _see_through(self, group: Group) -> tuple[Any, ...]:
+        end = self._wait(group)
         while end.culprit is not None:
             failed = failure(end.outcomes[end.culprit].record)
             if not self._may_restart(end):
@@ -148,6 +168,7 @@ class RunController:
             if self._stop_reason is not None:
                 raise RunStopped(str(self._run.id), self._stop_reason) from failed
             end = self._once_more(failed)
+        self._enter(ControllerState.STORING)
         values = tuple(outcome.result() for outcome in end.outcomes)
         self._record_end(_printed(values[0]), end.outcomes[0].value)
         return values
@@ -155,14 +176,16 @@ class RunController:
     def _once_more(self, failed: NodeFailed) -> GroupEnd:
         """Starts the nodes again and returns how they ended; what keeps them from it is told with the failure."""
         attempt = self.attempt + 1
+        self._enter(ControllerState.RESTARTING)
         LOG.warning("attempt %d of run %s begins: %s", attempt, self._run.id, _first_line(failed))
         try:
             self._run.restarted(attempt, _first_line(failed))
         except OSError as error:
             raise _not_again(failed, error) from None
         try:
-            self._playing = self._start(attempt)
-            return self._wait(self._playing.group)
+            self._current = self._start(attempt)
+            self._enter(ControllerState.RUNNING)
+            return self._wait(self._current.group)
         except (NotEnoughSlots, NodesMissing) as error:
             raise _not_again(failed, error) from None
         except Exception as error:
@@ -185,13 +208,13 @@ class RunController:
     def grant(self, grace_seconds: float) -> None:
         """Changes how long the evaluator has to end by itself once the training is done."""
         self._options = replace(self._options, timeouts=replace(self._options.timeouts, grace=grace_seconds))
-        if self._playing is not None:
-            self._playing.group.grant(grace_seconds)
+        if self._current is not None:
+            self._current.group.grant(grace_seconds)
 
     @property
     def attempt(self) -> int:
         """How often the nodes were started again."""
-        return 0 if self._playing is None else self._playing.attempt
+        return 0 if self._current is None else self._current.attempt
 
     def status(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing, in rank order."""
@@ -199,19 +222,20 @@ class RunController:
 
     def standing(self) -> GroupStatus:
         """Returns how the nodes are doing, and which nodes these are."""
-        playing = self._playing
-        if playing is None:
+        current = self._current
+        if current is None:
             return GroupStatus()
-        return GroupStatus(attempt=playing.attempt, nodes=playing.group.status(), before=playing.before)
+        return GroupStatus(attempt=current.attempt, nodes=current.group.status(), before=current.before)
 
     def _start(self, attempt: int) -> _Attempt:
-        tasks = self._score.tasks(self._run, attempt)
+        tasks = self._plan.tasks(self._run, attempt)
         before = self.status()
-        return _Attempt(attempt, Group(self._score.backend, tasks, self._options), before)
+        return _Attempt(attempt, Group(self._plan.backend, tasks, self._options), before)
 
     def _wait(self, group: Group) -> GroupEnd:
         while True:
             if self._stop_reason is not None:
+                self._enter(ControllerState.STOPPING)
                 group.stop(self._stop_reason)
                 raise RunStopped(str(self._run.id), self._stop_reason)
             try:
@@ -223,7 +247,7 @@ class RunController:
                 raise
             if end is not None:
                 outcomes = (outcome.record for outcome in end.outcomes)
-                tell_left_files(self._score.project, self._run.id, outcomes)
+                tell_left_files(self._plan.project, self._run.id, outcomes)
                 return _with_culprit(end)
             self._look_for_tensorboard(group)
 
@@ -237,16 +261,13 @@ class RunController:
                 LOG.warning("TensorBoard is at %s, which could not be recorded: %s", url, error)
 
     def _may_restart(self, end: GroupEnd) -> bool:
-        if self._port_races < MOST_PORT_RACES and self._is_port_lost(end):
-            self._port_races += 1  # nobody's fault: the next attempt has other ports
-            return True
-        return self.attempt - self._port_races < self._score.spec.max_restarts
-
-    def _is_port_lost(self, end: GroupEnd) -> bool:
-        """Tells whether the node failed as another process had its port: what it says itself may be of any other port."""
         assert end.culprit is not None
         has_begun = any(node.step is not None for node in self.status())
-        return end.outcomes[end.culprit].record.port_taken and not has_begun
+        return self._restarts.may_restart(end.outcomes[end.culprit].record, has_begun=has_begun)
+
+    def _enter(self, state: ControllerState) -> None:
+        LOG.debug("run %s: %s, was %s", self._run.id, state.value, self._state.value)
+        self._state = state
 
 
 def _with_culprit(end: GroupEnd) -> GroupEnd:
