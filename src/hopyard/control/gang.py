@@ -155,7 +155,7 @@ class Gang:
         return {rank: reason for rank, member in self._members.items() if member.phase is Phase.LOST}
 
     def arrive(self, rank: int, *, incarnation: str, address: str, host: str, now: float) -> Reply:
-        """Takes note that a node has arrived and can be reached at an address."""
+        """Records that a node has arrived and can be reached at an address."""
         member = self._member(rank)
         if member.incarnation not in ("", incarnation):
             return self._arrive_again(member, incarnation, now)
@@ -173,7 +173,7 @@ class Gang:
         return replace(self._reply(member, again), members=self._map)
 
     def beat(self, rank: int, heartbeat: Heartbeat, *, incarnation: str, now: float) -> Reply:
-        """Takes note that a node is alive; of one that has ended or is lost nothing changes any more."""
+        """Records that a node is alive; of one that has ended or is lost nothing changes any more."""
         member = self._member(rank)
         if self._membership.hear(rank, incarnation, now):
             member.heard = now
@@ -184,7 +184,7 @@ class Gang:
     def end(
         self, rank: int, record: NodeOutcome, heartbeat: Heartbeat, *, incarnation: str, now: float
     ) -> None:
-        """Takes note that a node has ended, and of its last heartbeat."""
+        """Records that a node has ended, and of its last heartbeat."""
         member = self._member(rank)
         if member.incarnation not in ("", incarnation):
             return  # the end of a second process says nothing of the first
@@ -211,7 +211,7 @@ class Gang:
             member.outcome = member.outcome or outcome
 
     def leave(self, rank: int, *, incarnation: str) -> None:
-        """Takes note that a node, which has ended, has also stored what it leaves."""
+        """Records that a node, which has ended, has also stored what it leaves."""
         member = self._member(rank)
         if member.incarnation == incarnation:
             self._has_left(member)
@@ -221,14 +221,14 @@ class Gang:
         self._timeouts = replace(self._timeouts, grace=grace_seconds)
 
     def suspect(self, now: float) -> None:
-        """Takes note that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
+        """Records that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
         self._suspected = True
         self._membership.suspect(now)
         if self.present:
             self.stop("Spark lost a task of the run")
 
     def give_up(self, error: Exception, now: float) -> None:
-        """Takes note that nodes which are not here will not come any more: the backend that starts them has ended."""
+        """Records that nodes which are not here will not come any more: the backend that starts them has ended."""
         if len(self.records) == len(self._members):
             return  # nobody is to come
         self._broken = self._broken or error

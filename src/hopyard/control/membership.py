@@ -118,12 +118,12 @@ class Membership:
         return self._here[number].heard
 
     def leave(self, number: int, incarnation: str) -> None:
-        """Takes note that a process has gone."""
+        """Records that a process has gone."""
         if self.is_here(number, incarnation):
             del self._here[number]
 
     def suspect(self, now: float) -> None:
-        """Takes note that somebody was lost; for some seconds, who is silent counts as lost soon."""
+        """Records that somebody was lost; for some seconds, who is silent counts as lost soon."""
         self._suspected_until = now + SUSPICION * self.quiet_seconds
 
     def silent(self, now: float) -> dict[int, str]:

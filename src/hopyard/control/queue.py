@@ -192,19 +192,19 @@ class Queue:
         return slot is not None and slot.incarnation == incarnation and slot.runs(trial)
 
     def beat(self, number: int, heartbeat: Heartbeat, *, incarnation: str, now: float) -> str | None:
-        """Takes note that a slot is alive; returns why it is to leave at once, if it is."""
+        """Records that a slot is alive; returns why it is to leave at once, if it is."""
         if self._membership.hear(number, incarnation, now) and number in self._slots:
             self._slots[number].heartbeat = heartbeat
         return REPLACED if self._membership.is_replaced(number, incarnation) else self._leave
 
     def leave(self, number: int, *, incarnation: str) -> None:
-        """Takes note that a slot has ended; if it had a trial, another slot gets it."""
+        """Records that a slot has ended; if it had a trial, another slot gets it."""
         if self._membership.is_here(number, incarnation):
             self._membership.leave(number, incarnation)
             self._lose(number)
 
     def suspect(self, now: float) -> None:
-        """Takes note that Spark lost a task of the study: whoever is silent now is the one."""
+        """Records that Spark lost a task of the study: whoever is silent now is the one."""
         self._membership.suspect(now)
 
     def tick(self, now: float) -> None:

@@ -16,7 +16,7 @@ class EpochSource(Protocol):
     """Rows in epochs."""
 
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading them, of which a framework makes one of its own."""
+        """Records an error in reading them, of which a framework makes one of its own."""
 
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
@@ -40,4 +40,4 @@ class FedSource(EpochSource, Protocol):
         """Begins a loop over an epoch at its first row, in batches of so many rows."""
 
     def note_joined(self, *, is_joined: bool) -> None:
-        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        """Records whether something joins the nodes to train one model, as a framework begins to read."""

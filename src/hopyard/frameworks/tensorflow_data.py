@@ -128,7 +128,7 @@ class _Layout:
 
 
 def _noting_errors(source: EpochSource, parts: Iterator[Parts]) -> Iterator[Parts]:
-    """Yields parts; of an error TensorFlow keeps only the text, so the source takes note of it."""
+    """Yields parts; of an error TensorFlow keeps only the text, so the source keeps it."""
     try:
         yield from parts
     except Exception as error:

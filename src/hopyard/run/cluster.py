@@ -424,7 +424,7 @@ class Cluster:
             elif self._spec.tensorboard:
                 live = LiveTensorBoard(self.logdir, where_to, project=self._project, host=host)
                 resources.enter_context(live)
-            score = RunPlan(
+            plan = RunPlan(
                 spec=self._spec,
                 backend=where,
                 project=self._project,
@@ -434,7 +434,7 @@ class Cluster:
                 tls=self._tls,
             )
             controller = RunController(
-                score,
+                plan,
                 run,
                 announce=where_to,
                 on_lines=self._view.lines if self._spec.stream_logs else None,

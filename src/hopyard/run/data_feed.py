@@ -91,11 +91,11 @@ class Epoch(FedDatasets):
             return EpochLoop(self._feed, self._gate, rows)
 
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading, of which a framework makes one of its own."""
+        """Records an error in reading, of which a framework makes one of its own."""
         self._feed.note_error(error)
 
     def note_joined(self, *, is_joined: bool) -> None:
-        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        """Records whether something joins the nodes to train one model, as a framework begins to read."""
         self._feed.note_joined(is_joined=is_joined)
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class ValidationFeed(Datasets):
         return self._stored.batches(rows)
 
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading, of which a framework makes one of its own."""
+        """Records an error in reading, of which a framework makes one of its own."""
         self._stored.note_error(error)
 
     def __len__(self) -> int:

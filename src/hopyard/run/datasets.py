@@ -28,7 +28,7 @@ class Datasets(ABC):
 
     @abstractmethod
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading, of which a framework makes one of its own."""
+        """Records an error in reading, of which a framework makes one of its own."""
 
     def as_numpy(
         self,
@@ -139,7 +139,7 @@ class FedDatasets(Datasets):
 
     @abstractmethod
     def note_joined(self, *, is_joined: bool) -> None:
-        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
+        """Records whether something joins the nodes to train one model, as a framework begins to read."""
 
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of an epoch.

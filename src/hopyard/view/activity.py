@@ -69,7 +69,7 @@ class Activity:
         self._done = 0
 
     def reach(self, done: int) -> None:
-        """Takes note of how many parts are done."""
+        """Records how many parts are done."""
         self._done = done
 
     def look(self, *, is_over: bool) -> ActivityLine:  # noqa: ARG002  it is gone when it is over

@@ -87,18 +87,18 @@ class FeedMeter:
         self._batch = ""
 
     def begin(self, epochs: int) -> None:
-        """Takes note that data is fed from now on, so often."""
+        """Records that data is fed from now on, so often."""
         with self._lock:
             self._epochs, self._before, self._size, self._done = epochs, None, 0, 0
             self._batch = ""
 
     def end(self) -> None:
-        """Takes note that all of it was fed."""
+        """Records that all of it was fed."""
         with self._lock:
             self._epochs = 0
 
     def account(self, account: EpochAccount) -> None:
-        """Takes note of an epoch that was fed, or, if none is under way, of a micro-batch."""
+        """Records an epoch that was fed, or, if none is under way, of a micro-batch."""
         with self._lock:
             if not self._epochs:
                 self._batch = f"micro-batch {account.epoch} is fed"

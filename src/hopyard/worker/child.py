@@ -226,7 +226,7 @@ class Child:
                 self._kill_command()
 
     def _heed(self, line: bytes) -> None:
-        """Takes note of a line of the warden."""
+        """Records a line of the warden."""
         word, number = line.split()
         if word == b"started":
             self.pid = int(number)

@@ -132,7 +132,7 @@ class Silence:
         return self.seconds > self.longest
 
     def listen(self, ready: list[int]) -> None:
-        """Takes note of the time, and of what the supervisor wrote."""
+        """Records the time, and of what the supervisor wrote."""
         now = time.monotonic()
         self.seconds += min(now - self.looked, 2 * LOOK_AT_PARENT_SECONDS)
         self.looked = now

@@ -31,7 +31,7 @@ class StoredRows:
         self.noted: Exception | None = None
         self._folder = folder
         self._changed = threading.Condition()
-        self._ledger = ReceivedRows()
+        self._received_rows = ReceivedRows()
         self._feed: int | None = None
         self._store: EpochStore | None = None
         self._is_told = False
@@ -48,7 +48,7 @@ class StoredRows:
         with self._changed:
             limit = int(share * default_limit(self._folder))
             self._store = EpochStore(self._folder / f"validation-{feed}", limit_bytes=limit)
-            self._ledger = ReceivedRows()
+            self._received_rows = ReceivedRows()
             self._feed = feed
             self._is_told = False
 
@@ -61,7 +61,7 @@ class StoredRows:
             return self._rows, self._store.is_whole
 
     def tell(self) -> None:
-        """Takes note that the rows for validation, if there are any, are here."""
+        """Records that the rows for validation, if there are any, are here."""
         with self._changed:
             self._is_told = True
             self._changed.notify_all()
@@ -71,34 +71,34 @@ class StoredRows:
         return self._feed == feed
 
     def open(self, key: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one to bring it."""
+        """Records that an attempt begins; returns whether it may not be the first one to bring it."""
         with self._changed:
-            return self._ledger.open(key, attempt)
+            return self._received_rows.open(key, attempt)
 
     def claim(self, key: PartitionKey, attempt: int) -> Ranges:
         """Gives a partition to an attempt alone; returns the rows of it that are here."""
         with self._changed:
-            return Ranges(self._ledger.claim(key, attempt))
+            return Ranges(self._received_rows.claim(key, attempt))
 
     def put(self, piece: Piece, key: PartitionKey, attempt: int) -> Taken:
         """Keeps a piece of a partition."""
         with self._changed:
-            if self._ledger.is_barred(key, attempt):
+            if self._received_rows.is_barred(key, attempt):
                 return Taken.BARRED
             assert self._store is not None
             self._store.append(piece.batch, piece.rows)
-            self._ledger.take(key, piece.start, piece.rows)
+            self._received_rows.take(key, piece.start, piece.rows)
             return Taken.KEPT
 
     def counts(self, feed: int, epoch: int) -> dict[int, int]:
         """Returns how many rows came, by partition."""
         with self._changed:
-            return dict(self._ledger.counts(feed, epoch))
+            return dict(self._received_rows.counts(feed, epoch))
 
     def forget(self, feed: int, epoch: int) -> None:
         """Drops the account of a feed, which is over."""
         with self._changed:
-            self._ledger.forget(feed, epoch)
+            self._received_rows.forget(feed, epoch)
 
     def close(self) -> None:
         """Removes what was kept."""
@@ -140,7 +140,7 @@ class StoredRows:
             yield joined(parts)
 
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading, of which a framework makes one of its own."""
+        """Records an error in reading, of which a framework makes one of its own."""
         self.noted = error
 
     def _await(self) -> EpochStore:

@@ -23,7 +23,7 @@ class Progress:
         self._since = time.monotonic()
 
     def look(self, nodes: Sequence[NodeStatus]) -> None:
-        """Takes note of how the nodes are doing.
+        """Records how the nodes are doing.
 
         Raises:
             FeedStalled: They have not consumed anything for too long.

@@ -93,13 +93,13 @@ class Meter(Protocol):
     """Shows what the nodes are fed."""
 
     def begin(self, epochs: int) -> None:
-        """Takes note that data is fed from now on, so often."""
+        """Records that data is fed from now on, so often."""
 
     def account(self, account: EpochAccount) -> None:
-        """Takes note of an epoch that was fed."""
+        """Records an epoch that was fed."""
 
     def end(self) -> None:
-        """Takes note that the data is fed."""
+        """Records that the data is fed."""
 
 
 class FeedController:
@@ -236,7 +236,7 @@ class FeedController:
         self._asking.explain(error)
 
     def close_accounts(self) -> None:
-        """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
+        """Records which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._trained.close_accounts()
 
     def warn_if_alone(self) -> None:

@@ -57,7 +57,7 @@ class ReplayJob:
         return {rank: rows[place] for rank, rows in self._rows.items()}
 
     def hear(self, rank: int, epochs: int, rows: int) -> None:
-        """Takes note of what a node, which may have ended since, has told the driver: the rows of each of some epochs."""
+        """Records what a node, which may have ended since, has told the driver: the rows of each of some epochs."""
         if epochs > len(self._rows[rank]):
             self._rows[rank] = [rows] * epochs
 

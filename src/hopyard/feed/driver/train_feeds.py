@@ -65,7 +65,7 @@ class TrainFeed:
         return self.read >= self.order.epochs
 
     def look(self, now: GroupStatus) -> None:
-        """Takes note of how the nodes are doing; those of another attempt have nothing yet."""
+        """Records how the nodes are doing; those of another attempt have nothing yet."""
         if self.attempt == now.attempt:
             self.read = max(self.read, epochs_read(now.nodes, self.number, self.order.epochs))
             return
@@ -76,7 +76,7 @@ class TrainFeed:
         self.has_held = False
 
     def take(self, account: EpochAccount) -> None:
-        """Takes note of an epoch that the nodes have taken."""
+        """Records an epoch that the nodes have taken."""
         self.accounts[account.epoch] = account
         self.taken = account.epoch + 1
 
@@ -139,7 +139,7 @@ class TrainFeeds:
         return all(feed.fed_attempt == attempt for feed in self._feeds)
 
     def close_accounts(self) -> None:
-        """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""
+        """Records which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._note_ends([feed.number for feed in self._feeds], self._nodes.look())
 
     def settle(self) -> None:
@@ -171,7 +171,7 @@ class TrainFeeds:
                 )
 
     def _look(self) -> list[TrainFeed]:
-        """Takes note of how far the nodes are; returns what is to be fed to them."""
+        """Records how far the nodes are; returns what is to be fed to them."""
         now = self._nodes.look()
         self._note_ends([feed.number for feed in self._feeds], now)
         for feed in self._feeds:

@@ -166,7 +166,7 @@ class LockstepCount:
         self._cap: int | None = None
 
     def report(self, rank: int, *, have: int, final: bool, rows: int = 0) -> None:
-        """Takes note of how many batches and rows a node has received; a report that comes late changes nothing.
+        """Records how many batches and rows a node has received; a report that comes late changes nothing.
 
         Raises:
             NotInStep: The node is none of those that are counted.
@@ -178,7 +178,7 @@ class LockstepCount:
             node.final = final
 
     def leave(self, rank: int, *, used: int) -> None:
-        """Takes note that a node has stopped by itself: whatever the policy, the others end there too.
+        """Records that a node has stopped by itself: whatever the policy, the others end there too.
 
         They go on to the last batch that any of them was told to take. Whether they can, without the one
         that left, is a matter of their framework.
@@ -261,7 +261,7 @@ class LockstepHub:
     def agree(
         self, rank: int, *, have: int, final: bool, wanted: int, timeout: float, rows: int = 0
     ) -> Verdict:
-        """Takes note of what a node has and returns what it is to do; the fields are those of `Ask`.
+        """Records what a node has and returns what it is to do; the fields are those of `Ask`.
 
         Args:
             rank: Who asks.
@@ -283,7 +283,7 @@ class LockstepHub:
             return self._count.verdict(wanted)
 
     def leave(self, rank: int, *, used: int) -> None:
-        """Takes note that a node has stopped by itself after some batches.
+        """Records that a node has stopped by itself after some batches.
 
         Raises:
             NotInStep: The node is none of those that train in step.

@@ -53,7 +53,7 @@ class _Scope(NamedTuple):
         )
 
 
-class Round:
+class LockstepGroups:
     """Knows the group once the driver has told, and keeps its counts if this node is the hub."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Round:
         self._left: dict[_Scope, set[int]] = {}
 
     def meet(self, group: LockstepGroup) -> None:
-        """Takes note of who is fed."""
+        """Records who is fed."""
         with self._changed:
             self._group = group
             self._changed.notify_all()
@@ -104,7 +104,7 @@ class Round:
         return verdict.to_json()
 
     def leave(self, message: Mapping[str, Any]) -> None:
-        """Takes note that a node has stopped by itself; it takes no part in later epochs, either."""
+        """Records that a node has stopped by itself; it takes no part in later epochs, either."""
         scope, rank = _Scope.of(message), message["rank"]
         self._agreement(scope).leave(rank, used=message["used"])
         with self._changed:
@@ -131,16 +131,16 @@ class LockstepMember:
     Args:
         rank: This node.
         policy: What is done where some nodes get more rows.
-        round_: Knows the others.
+        groups: Knows the others.
         epoch: Which epoch's batches are counted; None: those of the whole feed.
     """
 
-    def __init__(self, rank: int, policy: Uneven, round_: Round, epoch: int | None = None) -> None:
+    def __init__(self, rank: int, policy: Uneven, groups: LockstepGroups, epoch: int | None = None) -> None:
         self.policy = policy
         self.epoch = epoch
         self.used = 0
         self._rank = rank
-        self._round = round_
+        self._groups = groups
         self._known = 0
         self._is_over = False
 
@@ -148,7 +148,7 @@ class LockstepMember:
         """Returns this node's part in an epoch, which is this one while that epoch goes on."""
         if epoch == self.epoch:
             return self
-        return LockstepMember(self._rank, self.policy, self._round, epoch)
+        return LockstepMember(self._rank, self.policy, self._groups, epoch)
 
     def begin_again(self) -> None:
         """Goes back to the first batch; those that it has had are known, so that the others do not hear of it."""
@@ -172,7 +172,7 @@ class LockstepMember:
         """
         question = Ask(rank=self._rank, have=have, final=final, wanted=self.used + 1, rows=rows)
         message = {**question.to_json(), "policy": self.policy.value, "epoch": self.epoch}
-        answer = ask_node(self._round.group().hub, AGREE, message, timeout=4 * POLL_SECONDS)
+        answer = ask_node(self._groups.group().hub, AGREE, message, timeout=4 * POLL_SECONDS)
         if answer is None:
             LOG.info("the node that keeps the counts has ended: no more batches")
             return Verdict(answer=Answer.END, known=self._known, total=self.used)
@@ -186,11 +186,11 @@ class LockstepMember:
 
     def finish(self) -> None:
         """Leaves, unless all nodes end after the same batch anyway, or none was fed."""
-        if not self._is_over and self._round.is_known:
+        if not self._is_over and self._groups.is_known:
             self.leave()
 
     def leave(self) -> None:
         """Tells the others that this node takes no more batches."""
         self._is_over = True
         message = {"rank": self._rank, "used": self.used, "policy": self.policy.value, "epoch": self.epoch}
-        ask_node(self._round.group().hub, LEAVE, message)
+        ask_node(self._groups.group().hub, LEAVE, message)

@@ -32,7 +32,7 @@ class EpochMarks:
         self._ended: tuple[int, int] | None = None
 
     def begin(self, feed: int, epoch: int, left: int) -> EpochEnd | None:
-        """Takes note that an epoch of a feed begins; returns a mark to put before it if rows of a stream came before."""
+        """Records that an epoch of a feed begins; returns a mark to put before it if rows of a stream came before."""
         is_after_stream = self._feed != feed and self.rows
         if self._feed is None:
             self.first_epoch = epoch
@@ -49,21 +49,21 @@ class EpochMarks:
         return self._mark((feed, epoch))
 
     def draw(self, mark: EpochEnd) -> None:
-        """Takes note that the end of an epoch was drawn."""
+        """Records that the end of an epoch was drawn."""
         self._drawn = max(self._drawn, mark.number)
 
     def leave_out(self, number: tuple[int, int], rows: int) -> None:
-        """Takes note of rows of an epoch that were not used; of very many epochs, of those of the last ones."""
+        """Records rows of an epoch that were not used; of very many epochs, of those of the last ones."""
         self.left_out = (*self.left_out, (*number, rows))[-MOST_LEFT_OUT:]
 
     def ask(self) -> bool:
-        """Takes note that the function asks for more; returns whether it has read another epoch."""
+        """Records that the function asks for more; returns whether it has read another epoch."""
         is_news = self._drawn > self.read
         self.read = max(self.read, self._drawn)
         return is_news
 
     def stop(self, unread: Iterable[Piece | EpochEnd]) -> None:
-        """Takes note that the function ends its feed, and what it leaves."""
+        """Records that the function ends its feed, and what it leaves."""
         for found in unread:
             if isinstance(found, Piece):
                 break

@@ -48,7 +48,7 @@ class Inbox:
         self._on_read = on_read
         self._epochs = EpochMarks(first_epoch)
         self._changed = threading.Condition()
-        self._ledger = ReceivedRows()
+        self._received_rows = ReceivedRows()
         self._pieces: deque[Piece | EpochEnd] = deque()
         self._requests = InferenceRequests()
         self._bytes = 0
@@ -61,12 +61,12 @@ class Inbox:
         self._was_used = True
 
     def begin(self, feed: int, epoch: int, epochs_left: int) -> None:
-        """Takes note that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
+        """Records that an epoch begins, its number among those of all feeds, and how many are left of this one; 0 for a stream."""
         with self._changed:
             self._mark(self._epochs.begin(feed, epoch, epochs_left))
 
     def end_epoch(self, feed: int, epoch: int) -> None:
-        """Takes note that all rows of an epoch have come; a second time changes nothing."""
+        """Records that all rows of an epoch have come; a second time changes nothing."""
         with self._changed:
             if not self._stopped:
                 self._mark(self._epochs.end(feed, epoch))
@@ -75,12 +75,12 @@ class Inbox:
         """Keeps a piece of a partition once there is room for it."""
         size = piece.batch.nbytes
         with self._changed:
-            self._wait_for_room(size, lambda: self._ledger.is_barred(key, attempt))
+            self._wait_for_room(size, lambda: self._received_rows.is_barred(key, attempt))
             if self._stopped:
                 return Taken.STOPPED
-            if self._ledger.is_barred(key, attempt):
+            if self._received_rows.is_barred(key, attempt):
                 return Taken.BARRED
-            self._ledger.take(key, piece.start, piece.rows)
+            self._received_rows.take(key, piece.start, piece.rows)
             return self._add(piece, size)
 
     def replay(self, piece: Piece) -> Taken:
@@ -91,12 +91,12 @@ class Inbox:
             return Taken.STOPPED if self._stopped else self._add(piece, size)
 
     def go_on(self) -> None:
-        """Takes note that the function asks for more, and so is through with all that it has got."""
+        """Records that the function asks for more, and so is through with all that it has got."""
         if self._epochs.ask():
             self._on_read()
 
     def leave_out(self, number: tuple[int, int], rows: int) -> None:
-        """Takes note that so many rows of an epoch, of which the feed and the number are given, were not used."""
+        """Records that so many rows of an epoch, of which the feed and the number are given, were not used."""
         with self._changed:
             self._epochs.leave_out(number, rows)
 
@@ -160,7 +160,7 @@ class Inbox:
             return Taken.KEPT
 
     def complete(self, request: InferenceRequest) -> None:
-        """Takes note that all rows of a request have come."""
+        """Records that all rows of a request have come."""
         with self._changed:
             request.is_complete = True
             self._changed.notify_all()
@@ -184,29 +184,29 @@ class Inbox:
             self._drop(request)
 
     def open(self, key: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one to bring a partition."""
+        """Records that an attempt begins; returns whether it may not be the first one to bring a partition."""
         with self._changed:
-            return self._ledger.open(key, attempt)
+            return self._received_rows.open(key, attempt)
 
     def claim(self, key: PartitionKey, attempt: int) -> Ranges:
         """Gives a partition to an attempt alone; returns the rows of it that are here."""
         with self._changed:
-            taken = Ranges(self._ledger.claim(key, attempt))
+            taken = Ranges(self._received_rows.claim(key, attempt))
             self._changed.notify_all()  # those that wait with pieces of an older attempt
             return taken
 
     def counts(self, feed: int, epoch: int) -> dict[int, int]:
         """Returns how many rows of an epoch came, by partition."""
         with self._changed:
-            return dict(self._ledger.counts(feed, epoch))
+            return dict(self._received_rows.counts(feed, epoch))
 
     def forget(self, feed: int, epoch: int) -> None:
         """Drops the account of an epoch, which is over."""
         with self._changed:
-            self._ledger.forget(feed, epoch)
+            self._received_rows.forget(feed, epoch)
 
     def end(self, *, was_used: bool = True) -> None:
-        """Takes note that nothing more will come; what waits can still be drawn.
+        """Records that nothing more will come; what waits can still be drawn.
 
         Args:
             was_used: Whether the driver program has fed anything at all, to whichever attempt of the nodes.

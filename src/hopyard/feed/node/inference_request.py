@@ -84,7 +84,7 @@ class InferenceRequest:
         self._answer_bytes += results.nbytes
 
     def give_up(self, reason: str = ENDED) -> int:
-        """Takes note that there will be no more answers, and why; returns the size of what was waiting."""
+        """Records that there will be no more answers, and why; returns the size of what was waiting."""
         self.is_dead = True
         self._end_reason = reason
         size = sum(piece_bytes for _, piece_bytes in self._waiting)

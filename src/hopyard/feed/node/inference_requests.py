@@ -31,7 +31,7 @@ class InferenceRequests:
             self._open.remove(request)
 
     def turn_away(self) -> None:
-        """Takes note that those that are open will not be answered."""
+        """Records that those that are open will not be answered."""
         self._turned_away |= self._stages()
 
     def ready(self, rows: int, *, is_full: bool) -> InferenceRequest | None:

@@ -15,7 +15,7 @@ from hopyard.errors import BadArguments, FeedNotRead, HopyardError, NotFed, Resu
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.hub import Uneven
-from hopyard.feed.lockstep.member import LockstepMember, Round
+from hopyard.feed.lockstep.member import LockstepGroups, LockstepMember
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import ENDED
 from hopyard.feed.node.level import Unread
@@ -54,7 +54,7 @@ class NodeFeed:
         # the first attempt begins with the first epoch, later ones where the driver goes on
         self.inbox = Inbox(first_epoch=None if info.attempt else 0, on_read=self._tell)
         self.stored = StoredRows(Path(tempfile.gettempdir()))  # which goes with the node
-        self.round = Round()
+        self.groups = LockstepGroups()
         self.has_addresses = False  # of the other nodes: whether the function has asked for them
         self._info = info
         self._signer = signer
@@ -62,16 +62,16 @@ class NodeFeed:
         self._has_failed = False
         self._told: FeedState | None = None
         self._resources = ExitStack()
-        self._keeping = EpochCache(self.inbox, Path(tempfile.gettempdir()))
+        self._cache = EpochCache(self.inbox, Path(tempfile.gettempdir()))
         self._reader: tuple[str | None, RowFeed] | None = None
 
     def __enter__(self) -> Self:
         host = self._info.cluster[self._info.role][self._info.task_index].rpartition(":")[0]
         with ExitStack() as resources:
-            resources.callback(self._keeping.close)
+            resources.callback(self._cache.close)
             resources.callback(self.stored.close)
             server = WireServer(
-                FeedService(self.inbox, self.stored, self._keeping, self.round, self._signer),
+                FeedService(self.inbox, self.stored, self._cache, self.groups, self._signer),
                 address=host.strip("[]"),
                 port=self._info.feed_ports,
                 token=self._info.feed_token,
@@ -124,7 +124,7 @@ class NodeFeed:
         except ValueError:
             known = ", ".join(repr(policy.value) for policy in Uneven)
             raise BadArguments("feed", f"uneven={uneven!r} is not valid; give one of {known}") from None
-        return LockstepMember(self._info.rank, policy, self.round)
+        return LockstepMember(self._info.rank, policy, self.groups)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         has_returned = isinstance(error, SystemExit) and error.code in (None, 0)
@@ -180,7 +180,7 @@ class NodeFeed:
                 is_stopped=level.is_stopped,
                 has_failed=self._has_failed,
                 asking=level.asking,
-                replayed=self._keeping.replayed,
+                replayed=self._cache.replayed,
                 read=level.read,
                 left_out=level.left_out,
             )

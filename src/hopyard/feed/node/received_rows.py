@@ -33,7 +33,7 @@ class ReceivedRows:
         self._opened: dict[PartitionKey, int] = {}
 
     def open(self, key: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins, at the node that keeps its attempts; returns whether it may not be the first one."""
+        """Records that an attempt begins, at the node that keeps its attempts; returns whether it may not be the first one."""
         return self._opened.setdefault(key, attempt) != attempt
 
     def claim(self, key: PartitionKey, attempt: int) -> Ranges:
@@ -48,7 +48,7 @@ class ReceivedRows:
         return page is not None and attempt < page.attempt
 
     def take(self, key: PartitionKey, start: int, rows: int) -> None:
-        """Takes note of rows that have come."""
+        """Records rows that have come."""
         self._pages.setdefault(key, _Page()).taken.add(start, start + rows)
 
     def counts(self, feed: int, epoch: int) -> Mapping[int, int]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
 from hopyard.feed.lockstep.hub import Answer, Uneven
 from hopyard.feed.lockstep.member import LockstepMember
-from hopyard.feed.node.course import Course, EpochStart
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import EpochEnd
 from hopyard.feed.node.only_thread import is_only_thread
+from hopyard.feed.node.reading import EpochStart, ReadingProgress
 from hopyard.feed.node.rows import NO_ROWS, Rest, Rows, joined, padded
 from hopyard.feed.pieces import Piece, is_pickled, unpack
 from hopyard.feed.results import encode
@@ -52,7 +52,7 @@ class RowFeed:
         self._lock = threading.Lock()
         self._is_asked = False
         self._batches = 0
-        self._course = Course()
+        self._reading = ReadingProgress()
         self._start = EpochStart()
 
     def next_batch(self, rows: int) -> Rows:
@@ -75,12 +75,12 @@ class RowFeed:
     def epoch_batch(self, rows: int) -> Rows:
         """Returns the next rows of the epoch under way: fewer at its end, and none after it, until `end_epoch`."""
         if self._in_step is not None:
-            self._in_step = self._in_step.in_epoch(self._course.epochs)
+            self._in_step = self._in_step.in_epoch(self._reading.epochs)
         batch = gathered = self._gather(rows, across_epochs=False)
         if self._in_step is not None and not self._is_asked:
             batch = self._agreed(self._in_step, gathered, rows)
         if len(batch):
-            self._course.go_on(len(batch))
+            self._reading.go_on(len(batch))
         if len(gathered) and not self._is_asked:
             self._start.keep(gathered, rows)
         return batch
@@ -94,12 +94,12 @@ class RowFeed:
         Raises:
             NoMoreEpochs: All epochs that were fed have been read, and nothing more will come.
         """
-        read = self._course.given
+        read = self._reading.given
         passed = self._pass_epoch()
         if passed is not None:
             self._tell_left_out(passed, read, rows)
-        elif self._course.is_over() and not self._inbox.level.is_stopped:
-            raise NoMoreEpochs(self._course.epochs)
+        elif self._reading.is_over() and not self._inbox.level.is_stopped:
+            raise NoMoreEpochs(self._reading.epochs)
 
     def begin_again(self, rows: int) -> None:
         """Goes back to the first row of the epoch under way; of rows that want results, to the first without any.
@@ -112,9 +112,9 @@ class RowFeed:
             BadArguments: The nodes train in step, and it was begun with batches of another size.
         """
         self._asked_again = deque(question.batch for question in self._asked)
-        if not self._course.is_under_way:
+        if not self._reading.is_under_way:
             return
-        batches, batch_size = self._start.take_back(self._course.epochs + 1, self._course.given)
+        batches, batch_size = self._start.take_back(self._reading.epochs + 1, self._reading.given)
         if self._in_step is not None and batches:
             if batch_size != rows:
                 raise BadArguments(
@@ -124,7 +124,7 @@ class RowFeed:
             self._in_step.begin_again()
             self._last = NO_ROWS
         self._put_back(*map(Rest, batches))
-        self._course.begin_again()
+        self._reading.begin_again()
 
     def await_epoch(self) -> bool:
         """Waits for the next epoch; returns whether there is one."""
@@ -141,18 +141,18 @@ class RowFeed:
     @property
     def epochs_read(self) -> int:
         """How many epochs have been read to their end."""
-        return self._course.epochs
+        return self._reading.epochs
 
     @property
     def has_enough(self) -> bool:
         """Whether as many rows of the epoch under way were read as of the one before."""
-        return self._course.has_enough
+        return self._reading.has_enough
 
     @property
     def has_passed_all(self) -> bool:
         """Whether rows came, and no one has asked for any: only for epochs, one after the other."""
         level = self._inbox.level
-        return bool(level.received) and not level.is_stopped and not self._course.was_read
+        return bool(level.received) and not level.is_stopped and not self._reading.was_read
 
     @property
     def first_epoch(self) -> int:
@@ -162,20 +162,20 @@ class RowFeed:
     @property
     def rows_per_epoch(self) -> int | None:
         """How many rows this node got in the epoch that ended last; None in the first one."""
-        return self._course.rows
+        return self._reading.rows
 
     def steps_per_epoch(self, batch_size: int) -> int | None:
         """Returns how many batches these are; None in the first epoch."""
         _check_rows("steps_per_epoch", batch_size)
-        rows = self._course.rows
+        rows = self._reading.rows
         return None if rows is None else -(-rows // batch_size)
 
     def __iter__(self) -> Iterator[Rows]:
         """Yields all rows of all epochs in batches as they come, without copying any."""
-        self._course.was_read = True
+        self._reading.was_read = True
         while (found := self._draw(1)) is not None:
             if isinstance(found, EpochEnd):
-                self._course.end(found.rows)
+                self._reading.end(found.rows)
             else:
                 yield found.take(len(found))
 
@@ -222,21 +222,21 @@ class RowFeed:
             self._in_step.finish()
 
     def note_error(self, error: Exception) -> None:
-        """Takes note of an error in reading, of which a framework makes one of its own."""
+        """Records an error in reading, of which a framework makes one of its own."""
         self.noted = error
 
     def note_joined(self, *, is_joined: bool) -> None:
-        """Takes note of whether something joins the nodes to train one model, as a framework begins to read."""
-        self._course.is_joined = is_joined or bool(self._course.is_joined)
+        """Records whether something joins the nodes to train one model, as a framework begins to read."""
+        self._reading.is_joined = is_joined or bool(self._reading.is_joined)
 
     @property
     def learns_alone(self) -> bool:
         """Whether a framework has read epochs to learn from, and nothing was seen that joins this node to others."""
-        has_learnt = self._course.epochs > 0 and not self._batches
-        return has_learnt and self._course.is_joined is False and self._in_step is None
+        has_learnt = self._reading.epochs > 0 and not self._batches
+        return has_learnt and self._reading.is_joined is False and self._in_step is None
 
     def _gather(self, rows: int, *, across_epochs: bool) -> Rows:
-        self._course.was_read = True
+        self._reading.was_read = True
         self._is_asked = bool(self._asked_again)
         if self._asked_again:
             return self._asked_again.popleft()
@@ -247,7 +247,7 @@ class RowFeed:
         ):
             if isinstance(found, EpochEnd):
                 if across_epochs:
-                    self._course.end(found.rows)
+                    self._reading.end(found.rows)
                     continue
                 self._put_back(found)
                 break
@@ -287,7 +287,7 @@ class RowFeed:
         self._start.forget()
         while (found := self._draw(1, may_ask=False)) is not None:
             if isinstance(found, EpochEnd):
-                self._course.end(found.rows)
+                self._reading.end(found.rows)
                 return found
         return None
 
@@ -298,7 +298,7 @@ class RowFeed:
         if left_out <= 0:
             return
         self._inbox.leave_out(passed.number, left_out)
-        epoch = self.first_epoch + self._course.epochs - 1
+        epoch = self.first_epoch + self._reading.epochs - 1
         if self._in_step is None:
             why, advice = "since the loop ended after as many rows as the epoch before had", ""
         else:

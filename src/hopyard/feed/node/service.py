@@ -12,7 +12,7 @@ import pyarrow as pa
 from hopyard.errors import PeerGone, RowsRefused, UnknownMethod
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import AGREE, LEAVE, LockstepGroup, Round
+from hopyard.feed.lockstep.member import AGREE, LEAVE, LockstepGroup, LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_answers import InferenceAnswers
 from hopyard.feed.node.level import Taken, Verdict
@@ -68,7 +68,7 @@ class Receiver(Protocol):
     """Takes the pieces of a feed, with an account of what came: an `Inbox`, or `StoredRows`."""
 
     def open(self, key: PartitionKey, attempt: int) -> bool:
-        """Takes note that an attempt begins; returns whether it may not be the first one to bring it."""
+        """Records that an attempt begins; returns whether it may not be the first one to bring it."""
 
     def claim(self, key: PartitionKey, attempt: int) -> Ranges:
         """Gives a partition to an attempt alone; returns the rows of it that are here."""
@@ -89,20 +89,20 @@ class FeedService(Service):
     Args:
         inbox: Where rows to learn from wait.
         stored: Where rows for validation are kept.
-        keeping: What is kept for later epochs.
-        round_: Who is fed together.
+        cache: What is kept for later epochs.
+        groups: Who is fed together.
         signer: Opens rows that are pickled, and signs results that are.
     """
 
     def __init__(
-        self, inbox: Inbox, stored: StoredRows, keeping: EpochCache, round_: Round, signer: RowSigner
+        self, inbox: Inbox, stored: StoredRows, cache: EpochCache, groups: LockstepGroups, signer: RowSigner
     ) -> None:
         self._inbox = inbox
         self._signer = signer
         self._pickled_feeds: set[int] = set()
         self._stored = stored
-        self._keeping = keeping
-        self._round = round_
+        self._cache = cache
+        self._groups = groups
         self._methods: dict[str, Callable[[Mapping[str, Any]], dict[str, Json]]] = {
             OPEN: self._open,
             CLAIM: self._claim,
@@ -160,7 +160,7 @@ class FeedService(Service):
             taken = self._receiver(key.feed).put(rows, key, attempt)
             if taken is not Taken.KEPT:
                 return Verdict(taken, kept)
-            self._keeping.append(key.feed, rows)
+            self._cache.append(key.feed, rows)
             kept += 1
         return Verdict(Taken.KEPT, kept)
 
@@ -174,10 +174,10 @@ class FeedService(Service):
 
     def _begin(self, message: Mapping[str, Any]) -> dict[str, Json]:
         hub = FeedNode(rank=message["ranks"][0], host="", endpoint=Endpoint(**message["hub"]))
-        self._round.meet(LockstepGroup(hub=hub, ranks=tuple(message["ranks"])))
+        self._groups.meet(LockstepGroup(hub=hub, ranks=tuple(message["ranks"])))
         self._expect(message)
         if message["share"]:
-            self._keeping.begin(message["feed"], message["share"])
+            self._cache.begin(message["feed"], message["share"])
         self._inbox.begin(message["feed"], message["epoch"], message["epochs_left"])
         self._stored.tell()
         return {}
@@ -187,7 +187,7 @@ class FeedService(Service):
         return {}
 
     def _expect(self, message: Mapping[str, Any]) -> None:
-        """Takes note of the kind of rows that a feed has."""
+        """Records the kind of rows that a feed has."""
         if message["pickled"]:
             self._pickled_feeds.add(message["feed"])
 
@@ -204,21 +204,21 @@ class FeedService(Service):
         return self._stored if self._stored.is_of(feed) else self._inbox
 
     def _seal(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        return {"whole": self._keeping.seal(message["feed"])}
+        return {"whole": self._cache.seal(message["feed"])}
 
     def _replay(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        self._keeping.replay(range(*message["epochs"]), message["seed"])
+        self._cache.replay(range(*message["epochs"]), message["seed"])
         return {}
 
     def _progress(self, _message: Mapping[str, Any]) -> dict[str, Json]:
-        progress = self._keeping.progress
+        progress = self._cache.progress
         return {"rows": list(progress.rows), "done": progress.is_done, "error": progress.error}
 
     def _agree(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        return self._round.agree(message)
+        return self._groups.agree(message)
 
     def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
-        self._round.leave(message)
+        self._groups.leave(message)
         return {}
 
     def _reach(self, message: Mapping[str, Any]) -> dict[str, Json]:

@@ -115,7 +115,7 @@ class SharedBuffer:
         return Laid(self._boards.batch(place, self._kept), place)
 
     def hand_over(self, place: Place) -> None:
-        """Takes note that a node is told of a place."""
+        """Records that a node is told of a place."""
         _mark(self._boards.marks, place, IN_USE)
 
     def _free(self) -> bytes:

@@ -142,7 +142,7 @@ class NodeSender:
                 return self._confirmed(answers)
 
     def _confirmed(self, answers: BatchStream) -> Taken:
-        """Takes note of what the node confirms, and returns how it ended."""
+        """Records what the node confirms, and returns how it ended."""
         for item in answers.tagged():
             verdict = Verdict.of(item.tag)
             with self._changed:

@@ -142,7 +142,7 @@ class Population:
         return bool(wins)
 
     def avoid(self, vector: Vector) -> None:
-        """Takes note that a point has been tried, or is being tried."""
+        """Records that a point has been tried, or is being tried."""
         if self._has_cells:  # else no two vectors are the same point
             self._tried.append(vector)
 

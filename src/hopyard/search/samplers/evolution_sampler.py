@@ -12,7 +12,7 @@ from optuna.study import StudyDirection
 
 from hopyard.errors import InvalidSearch
 from hopyard.search.samplers.evolution import FEWEST_MEMBERS, Recipe
-from hopyard.search.samplers.evolution_course import NOTE, Course
+from hopyard.search.samplers.evolution_state import NOTE, EvolutionState
 from hopyard.search.samplers.own_sampler import OwnSampler
 from hopyard.search.samplers.unit_cube import Axis
 
@@ -68,7 +68,7 @@ class DifferentialEvolutionSampler(OwnSampler):
         self._generations = generations
         self._synchronous = synchronous
         self._seed = seed
-        self._followed: tuple[str, Course] | None = None
+        self._followed: tuple[str, EvolutionState] | None = None
         if not self._axes:
             raise InvalidSearch(
                 "the space has no parameter to vary", "Give a Range, or a list of several values"
@@ -85,7 +85,7 @@ class DifferentialEvolutionSampler(OwnSampler):
 
     def is_ready(self, study: Study) -> bool:
         """Returns whether a trial may be asked for now: not while a generation waits for its last trials."""
-        return self._course(study).turn().is_due
+        return self._state(study).turn().is_due
 
     def group(self, trial: FrozenTrial) -> str:
         """Returns the folder of the trial's generation if there are such."""
@@ -101,9 +101,9 @@ class DifferentialEvolutionSampler(OwnSampler):
         if NOTE in trial.system_attrs:
             return  # a trial that is repeated
         seed = self._seed_of(study)
-        course = self._course(study)
-        turn = course.turn()
-        vector = course.vector(turn, seed, np.random.default_rng([seed, trial.number]))
+        state = self._state(study)
+        turn = state.turn()
+        vector = state.vector(turn, seed, np.random.default_rng([seed, trial.number]))
         for index, (name, axis) in enumerate(self._axes.items()):
             if name in trial.system_attrs.get(FIXED, {}):
                 vector[index] = axis.coordinate(trial.system_attrs[FIXED][name])
@@ -136,20 +136,20 @@ class DifferentialEvolutionSampler(OwnSampler):
             self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if known is None else known
         return self._seed
 
-    def _course(self, study: Study) -> Course:
+    def _state(self, study: Study) -> EvolutionState:
         """Returns what has become of the study's trials until now."""
         if self._followed is None or self._followed[0] != study.study_name:
-            course = Course(
+            state = EvolutionState(
                 [axis.dimension for axis in self._axes.values()],
                 self._recipe,
                 size=self._size,
                 synchronous=self._synchronous,
                 sign=-1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0,
             )
-            self._followed = study.study_name, course
-        course = self._followed[1]
-        course.follow(self._trials(study))
-        return course
+            self._followed = study.study_name, state
+        state = self._followed[1]
+        state.follow(self._trials(study))
+        return state
 
 
 def _size(population: int | None, dimensions: int) -> int:

@@ -204,10 +204,10 @@ class StudyRunner:
             plan.sampler.reseed_rng()  # with the same seed it would suggest again what was tried
         metric = plan.spec.objectives[0]
         advice = StudyAdvice(metric=metric, is_assumed=plan.spec.is_assumed, is_judged=plan.is_judged)
-        self._ledger = StudyTrials(self._study, plan.space, metric=metric, advice=advice)
-        waiting = [self._again(trial) for trial in self._ledger.unfinished() if not self._has_ended(trial)]
-        queue = Queue(plan.spec.rules, asked=self._ledger.asked, waiting=waiting, now=self._clock())
-        self._service = TrialScheduler(queue, self._ledger, commit=journal.commit, clock=self._clock)
+        self._trials = StudyTrials(self._study, plan.space, metric=metric, advice=advice)
+        waiting = [self._again(trial) for trial in self._trials.unfinished() if not self._has_ended(trial)]
+        queue = Queue(plan.spec.rules, asked=self._trials.asked, waiting=waiting, now=self._clock())
+        self._service = TrialScheduler(queue, self._trials, commit=journal.commit, clock=self._clock)
 
     def _has_ended(self, trial: Assignment) -> bool:
         """Tells whether a trial ended well while nobody was there to hear of it; the study then knows of it."""
@@ -218,7 +218,7 @@ class StudyRunner:
             return False
         if record.state not in WELL or record.number != trial.number:
             return False
-        self._ledger.tell(record)
+        self._trials.tell(record)
         return True
 
     def _again(self, trial: Assignment) -> Assignment:
@@ -297,9 +297,9 @@ class StudyRunner:
             raise error
         last = self._service.look(lambda queue: queue.hopeless)
         if last is not None:
-            failed = self._ledger.ends[TrialState.FAILED]
+            failed = self._trials.ends[TrialState.FAILED]
             raise StudyFailed(str(self._run.id), failed, last.error or "", last.traceback or "")
-        best = self._ledger.best
+        best = self._trials.best
         self._run.finish(RunState.FINISHED, value=None if best is None else f"{best.value:.6g}")
 
     def _housekeeper(self) -> PeriodicThread:
@@ -314,9 +314,9 @@ class StudyRunner:
         self._plan.project.put(self._paths.study, encode_file(record))
 
     def _record(self, queue: Queue) -> StudyRecord:
-        plan, spec, best = self._plan, self._plan.spec, self._ledger.best
+        plan, spec, best = self._plan, self._plan.spec, self._trials.best
         running = sum(slot.trial is not None for slot in queue.slots)
-        ended = {state.value: count for state, count in self._ledger.ends.items()}
+        ended = {state.value: count for state, count in self._trials.ends.items()}
         return StudyRecord(
             run=self._run.id,
             objectives=spec.objectives,
@@ -337,7 +337,7 @@ class StudyRunner:
             str(self._run.id),
             self._plan.spec.objectives[0],
             queue,
-            self._ledger,
+            self._trials,
             total=self._plan.spec.rules.trials,
             seconds=now - self._began,
             now=now,

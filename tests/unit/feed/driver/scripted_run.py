@@ -12,7 +12,7 @@ from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.driver.group_status import GroupStatus, feed_token
 from hopyard.feed.driver.targets import FedNodes
-from hopyard.feed.lockstep.member import Round
+from hopyard.feed.lockstep.member import LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.signed_rows import RowSigner
@@ -75,7 +75,7 @@ class Servers:
             inbox,
             StoredRows(Path(tempfile.gettempdir())),
             EpochCache(inbox, Path(tempfile.gettempdir())),
-            Round(),
+            LockstepGroups(),
             RowSigner.new(),
         )
         server = WireServer(service, address="127.0.0.1", token=feed_token(SECRET, attempt))

@@ -15,7 +15,7 @@ from hopyard.errors import NotFed, NothingToRepeat, NoWholeBatch
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.hub import Uneven
-from hopyard.feed.lockstep.member import LockstepGroup, LockstepMember, Round
+from hopyard.feed.lockstep.member import LockstepGroup, LockstepGroups, LockstepMember
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
@@ -36,21 +36,21 @@ class TwoNodes:
 
     def __init__(self, policy: Uneven, folder: Path, resources: ExitStack) -> None:
         self.inboxes = [Inbox(), Inbox()]
-        self.rounds = [Round(), Round()]
+        self.groups = [LockstepGroups(), LockstepGroups()]
         services = [
-            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), round_, RowSigner.new())
-            for inbox, round_ in zip(self.inboxes, self.rounds, strict=True)
+            FeedService(inbox, StoredRows(folder), EpochCache(inbox, folder), groups, RowSigner.new())
+            for inbox, groups in zip(self.inboxes, self.groups, strict=True)
         ]
         servers = [
             resources.enter_context(WireServer(service, address="127.0.0.1", close_timeout=2))
             for service in services
         ]
         hub = FeedNode(rank=0, host="", endpoint=servers[0].endpoint)
-        for round_ in self.rounds:
-            round_.meet(LockstepGroup(hub=hub, ranks=(0, 1)))
+        for groups in self.groups:
+            groups.meet(LockstepGroup(hub=hub, ranks=(0, 1)))
         self.feeds = [
-            RowFeed(inbox, LockstepMember(rank, policy, round_))
-            for rank, (inbox, round_) in enumerate(zip(self.inboxes, self.rounds, strict=True))
+            RowFeed(inbox, LockstepMember(rank, policy, groups))
+            for rank, (inbox, groups) in enumerate(zip(self.inboxes, self.groups, strict=True))
         ]
 
     def give(self, *rows: int) -> None:
@@ -202,9 +202,9 @@ def test_the_end_of_a_function_that_was_told_of_the_end_is_no_news_for_the_other
 
 
 def test_a_function_that_returns_before_anybody_was_fed_does_not_wait_for_it() -> None:
-    RowFeed(Inbox(), LockstepMember(0, Uneven.DROP, Round())).finish()
+    RowFeed(Inbox(), LockstepMember(0, Uneven.DROP, LockstepGroups())).finish()
 
 
 def test_a_node_that_nobody_feeds_is_told_so() -> None:
     with pytest.raises(NotFed, match=r"nobody was fed for 0\.1 s"):
-        Round().group(seconds=0.1)
+        LockstepGroups().group(seconds=0.1)

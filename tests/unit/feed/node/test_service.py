@@ -12,7 +12,7 @@ import pytest
 from hopyard.errors import RemoteError, RowsRefused
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import Round
+from hopyard.feed.lockstep.member import LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
@@ -47,7 +47,7 @@ def inbox() -> Iterator[Inbox]:
 @pytest.fixture
 def client(inbox: Inbox, tmp_path: Path) -> Iterator[WireClient]:
     """Returns somebody who has the token of the node's feed."""
-    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), Round(), SIGNER)
+    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), LockstepGroups(), SIGNER)
     with (
         WireServer(service, address="127.0.0.1", close_timeout=2) as server,
         WireClient(server.endpoint, stream_timeout=SECONDS) as client,

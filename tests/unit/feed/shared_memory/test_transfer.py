@@ -13,7 +13,7 @@ import pytest
 from hopyard.errors import PeerGone
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import Round
+from hopyard.feed.lockstep.member import LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece
@@ -43,7 +43,7 @@ def client() -> Iterator[WireClient]:
         inbox,
         StoredRows(Path(tempfile.gettempdir())),
         EpochCache(inbox, Path(tempfile.gettempdir())),
-        Round(),
+        LockstepGroups(),
         RowSigner.new(),
     )
     with (

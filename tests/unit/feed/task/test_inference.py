@@ -13,7 +13,7 @@ import pytest
 from hopyard.errors import RemoteError
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import Round
+from hopyard.feed.lockstep.member import LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
@@ -47,7 +47,7 @@ def inbox() -> Inbox:
 
 @pytest.fixture
 def plan(inbox: Inbox, tmp_path: Path) -> Iterator[InferencePlan]:
-    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), Round(), SIGNER)
+    service = FeedService(inbox, StoredRows(tmp_path), EpochCache(inbox, tmp_path), LockstepGroups(), SIGNER)
     with WireServer(service, address="127.0.0.1", close_timeout=2) as server:
         node = FeedNode(rank=0, host="here", endpoint=server.endpoint)
         yield InferencePlan(nodes=(node,), seconds=SECONDS, signer=SIGNER)

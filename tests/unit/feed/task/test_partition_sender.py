@@ -19,7 +19,7 @@ from hopyard.errors import PeerGone, Superseded
 from hopyard.feed.account import EpochAccount
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
-from hopyard.feed.lockstep.member import Round
+from hopyard.feed.lockstep.member import LockstepGroups
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.pieces import Piece, cut_batches
@@ -44,7 +44,7 @@ def service(inbox: Inbox) -> FeedService:
         inbox,
         StoredRows(Path(tempfile.gettempdir())),
         EpochCache(inbox, Path(tempfile.gettempdir())),
-        Round(),
+        LockstepGroups(),
         SIGNER,
     )
 

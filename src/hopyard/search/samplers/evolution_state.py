@@ -18,7 +18,7 @@ NOTE = "hopyard:evolution"
 FOUNDERS = (0, 1)  # names a stream of random numbers; those of the trials are named by one number
 
 
-class Course:
+class EvolutionState:
     """Follows the trials of a study; a trial that has ended is looked at once, so that each turn costs the same.
 
     Args:

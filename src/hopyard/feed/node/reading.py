@@ -13,7 +13,7 @@ from hopyard.feed.node.rows import Rows
 KEPT_BYTES = 32 << 20
 
 
-class Course:
+class ReadingProgress:
     """How far a feed has been read: whether at all, epochs, and whether one is under way."""
 
     def __init__(self) -> None:
