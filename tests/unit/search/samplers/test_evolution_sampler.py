@@ -188,7 +188,7 @@ def test_a_sampler_that_was_there_from_the_start_knows_what_one_learns_that_come
                 chance.random() < 0.1
             ]  # also one by another sampler, as of another process
             under_way.append(ask(asking))
-            course, later = study.sampler._course(study), late.sampler._course(late)
+            course, later = study.sampler._state(study), late.sampler._state(late)
             turn = course.turn()
             assert later.turn() == turn
             vectors = [each.vector(turn, 1, np.random.default_rng(2)) for each in (course, later)]
@@ -222,7 +222,7 @@ def test_a_pruned_trial_loses_against_any_other() -> None:
     for _ in range(4):
         tell(study, ask(study))
     assert moves(study)[4:] == [(place, 1) for place in range(4)]
-    assert study.sampler._course(study)._population.best[1] > -1000
+    assert study.sampler._state(study)._population.best[1] > -1000
 
 
 def test_an_enqueued_trial_keeps_its_parameters_and_takes_part_with_them() -> None:
@@ -231,7 +231,7 @@ def test_an_enqueued_trial_keeps_its_parameters_and_takes_part_with_them() -> No
     study.enqueue_trial(params)
     trial = ask(study)
     assert trial.params == params
-    (move,) = study.sampler._course(study).under_way
+    (move,) = study.sampler._state(study).under_way
     assert move.vector == pytest.approx((0.6, 0.6, 19.5 / 64, 0.5))
 
 
