@@ -216,7 +216,10 @@ def _is_spelled(hint: Any) -> bool:
 
 def _is_typed_mapping(hint: Any) -> bool:
     """Whether the values of a mapping have a form of their own; all others are free-form JSON."""
-    return get_origin(hint) is Mapping and get_origin(get_args(hint)[1]) is tuple
+    if get_origin(hint) is not Mapping:
+        return False
+    value = get_args(hint)[1]
+    return value in (float, str) or get_origin(value) is tuple
 
 
 def _load_bytes(value: Any) -> bytes:
