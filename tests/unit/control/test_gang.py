@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hopyard.control.gang import LOST, Gang, Reply, Timeouts
-from hopyard.errors import NodesMissing, NoProgress
+from hopyard.control.gang import LOST, UNEXPLAINED_SECONDS, Gang, Timeouts
+from hopyard.errors import BackendFailed, NodesMissing, NoProgress
+from hopyard.protocol.messages import Reply
 from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
@@ -28,11 +29,11 @@ class Group:
         if together:
             for _ in range(2):  # in the second round all learn of the map
                 for node in plan.nodes:
-                    self.register(node.rank)
+                    self.arrive(node.rank)
 
-    def register(self, rank: int, incarnation: str = "first") -> Reply:
+    def arrive(self, rank: int, incarnation: str = "first") -> Reply:
         address = f"10.0.0.{rank}:80"
-        return self.gang.register(
+        return self.gang.arrive(
             rank, incarnation=incarnation, address=address, host=f"host{rank}", now=self.now
         )
 
@@ -66,30 +67,30 @@ def trio(**timeouts: float) -> Group:
 
 def test_nodes_wait_for_each_other_and_then_all_get_the_same_map() -> None:
     group = Group(Plan.of(3, ps=1), together=False)
-    assert group.register(2).members is None
-    assert group.register(0).members is None
+    assert group.arrive(2).members is None
+    assert group.arrive(0).members is None
     assert not group.gang.has_all
-    last = group.register(1).members
+    last = group.arrive(1).members
     assert last is not None
     assert last.by_role == {"chief": ("10.0.0.0:80",), "worker": ("10.0.0.1:80",), "ps": ("10.0.0.2:80",)}
-    assert group.register(2).members == last
+    assert group.arrive(2).members == last
     assert group.beat(0).members is None  # it has the map, which is large where there are many nodes
 
 
 def test_a_node_is_awaited_then_arrived_then_running() -> None:
     group = Group(Plan.of(2), together=False)
     assert group.phase(0) is Phase.AWAITED
-    group.register(0)
+    group.arrive(0)
     assert group.phase(0) is Phase.ARRIVED
-    group.register(1)
-    group.register(0)
+    group.arrive(1)
+    group.arrive(0)
     assert (group.phase(0), group.phase(1)) == (Phase.RUNNING, Phase.RUNNING)
 
 
 def test_a_deadline_names_the_nodes_that_are_missing() -> None:
     group = Group(Plan.of(4, ps=1), together=False)
-    group.register(0)
-    group.register(2)
+    group.arrive(0)
+    group.arrive(2)
     group.pass_time(60, beating=(0, 2))
     assert group.beat(0).stop is None
     group.pass_time(1, beating=(0, 2))
@@ -107,10 +108,10 @@ def test_a_map_that_is_complete_ends_the_deadline() -> None:
 
 def test_a_stop_reaches_those_who_wait_for_the_others() -> None:
     group = Group(Plan.of(2), together=False)
-    group.register(0)
+    group.arrive(0)
     group.gang.stop("enough")
-    assert group.register(0).stop == "enough"
-    assert group.register(1).stop == "enough"
+    assert group.arrive(0).stop == "enough"
+    assert group.arrive(1).stop == "enough"
 
 
 def test_a_rank_that_is_none_is_refused() -> None:
@@ -122,9 +123,9 @@ def test_a_rank_that_is_none_is_refused() -> None:
 
 def test_a_node_that_fails_before_it_arrives_stops_the_others() -> None:
     group = Group(Plan.of(2), together=False)
-    group.register(0)
+    group.arrive(0)
     group.end(1, NodeState.FAILED)
-    assert group.register(0).stop == "node 1 failed"
+    assert group.arrive(0).stop == "node 1 failed"
     assert group.gang.culprit == 1
 
 
@@ -138,26 +139,26 @@ def test_a_beat_of_a_node_that_has_not_arrived_makes_it_no_member() -> None:
 def test_large_groups_call_less_often(nodes: int, poll: float, beat: float) -> None:
     group = Group(Plan.of(nodes), together=False)
     if nodes > 1:
-        assert group.register(0).again == poll
+        assert group.arrive(0).again == poll
     for node in group.plan.nodes:
-        group.register(node.rank)
+        group.arrive(node.rank)
     assert group.beat(0).again == beat
 
 
 # --- a node's task is started again ----------------------------------------------------------------
 
 
-def test_the_same_node_may_register_as_often_as_it_likes() -> None:
+def test_the_same_node_may_arrive_as_often_as_it_likes() -> None:
     group = Group(Plan.of(2), together=False)
     for _ in range(3):
-        assert group.register(0).stop is None
+        assert group.arrive(0).stop is None
     assert group.gang.present == 1
 
 
 def test_a_node_that_comes_in_a_second_life_is_sent_away_and_the_first_is_lost_if_it_is_silent() -> None:
     group = trio()
     group.pass_time(3, beating=(0, 2))
-    assert group.register(1, incarnation="second").stop == "Spark lost a task of the run"
+    assert group.arrive(1, incarnation="second").stop == "Spark lost a task of the run"
     assert group.phase(1) is Phase.LOST
     assert group.gang.lost == {1: LOST}
     assert group.gang.culprit == 1
@@ -167,17 +168,17 @@ def test_a_second_life_waits_while_the_first_is_alive_as_spark_would_take_the_fi
     group = trio()
     for _ in range(3):
         group.pass_time(1, beating=(0, 1, 2))
-        reply = group.register(1, incarnation="second")
+        reply = group.arrive(1, incarnation="second")
         assert (reply.stop, reply.members) == (None, None)
     assert group.phase(1) is Phase.RUNNING
     group.end(1)
-    assert group.register(1, incarnation="second").stop == f"node 1 had been started before: {LOST}"
+    assert group.arrive(1, incarnation="second").stop == f"node 1 had been started before: {LOST}"
     assert group.beat(0).stop is None
 
 
 def test_the_end_of_a_second_life_says_nothing_of_the_first() -> None:
     group = trio()
-    group.register(1, incarnation="second")
+    group.arrive(1, incarnation="second")
     group.end(1, NodeState.FAILED, incarnation="second")
     assert group.phase(1) is Phase.RUNNING
     assert group.gang.records == {}
@@ -187,7 +188,7 @@ def test_the_end_of_a_second_life_says_nothing_of_the_first() -> None:
 def test_a_second_life_of_a_node_that_has_ended_is_sent_away_and_changes_nothing() -> None:
     group = trio()
     group.end(1)
-    assert group.register(1, incarnation="second").stop is not None
+    assert group.arrive(1, incarnation="second").stop is not None
     assert (group.phase(1), group.gang.culprit) == (Phase.FINISHED, None)
     assert group.beat(0).stop is None
 
@@ -195,7 +196,7 @@ def test_a_second_life_of_a_node_that_has_ended_is_sent_away_and_changes_nothing
 def test_after_a_second_life_others_who_are_silent_are_lost_too() -> None:
     group = trio()
     group.pass_time(3, beating=(0,))
-    group.register(1, incarnation="second")
+    group.arrive(1, incarnation="second")
     group.pass_time(0.1, beating=(0,))
     assert [group.phase(rank) for rank in range(3)] == [Phase.RUNNING, Phase.LOST, Phase.LOST]
 
@@ -259,10 +260,10 @@ def test_a_node_is_lost_when_nothing_was_heard_of_it_for_its_lease() -> None:
 
 def test_a_node_that_waits_for_the_others_is_lost_as_well() -> None:
     group = Group(Plan.of(2), together=False)
-    group.register(0)
+    group.arrive(0)
     group.pass_time(11)
     assert group.phase(0) is Phase.LOST
-    assert group.register(1).stop == "node 0 was lost"
+    assert group.arrive(1).stop == "node 0 was lost"
 
 
 def test_a_node_that_has_ended_is_never_lost() -> None:
@@ -284,7 +285,7 @@ def test_under_suspicion_the_silent_are_lost_within_seconds() -> None:
 def test_a_suspicion_before_anybody_came_stops_nobody() -> None:
     group = Group(Plan.of(1), together=False)
     group.gang.suspect(group.now)
-    assert group.register(0).stop is None
+    assert group.arrive(0).stop is None
 
 
 def test_a_driver_that_was_held_up_itself_blames_nobody_for_that_time() -> None:
@@ -434,10 +435,10 @@ def test_a_busy_evaluator_is_no_progress_of_the_training() -> None:
 
 def test_nodes_that_have_ended_or_not_begun_are_not_asked_for_progress() -> None:
     group = Group(Plan.of(2, evaluator=True), Timeouts(start=1e9, lease=1e9, progress=3.0), together=False)
-    group.register(0)
+    group.arrive(0)
     group.pass_time(10)
-    group.register(1)
-    group.register(0)
+    group.arrive(1)
+    group.arrive(0)
     group.end(0)
     group.pass_time(10)
     assert group.gang.error is None
@@ -495,12 +496,12 @@ def test_it_is_not_over_while_some_have_not_come() -> None:
 
 def test_after_a_stop_only_those_who_came_are_waited_for() -> None:
     group = Group(Plan.of(3), together=False)
-    group.register(0)
+    group.arrive(0)
     group.gang.stop("enough")
     assert not group.gang.is_over
     group.end(0, NodeState.KILLED)
     assert group.gang.is_over
-    group.register(1)  # late: it is told to stop, and waited for
+    group.arrive(1)  # late: it is told to stop, and waited for
     assert not group.gang.is_over
 
 
@@ -511,6 +512,141 @@ def test_after_a_failure_it_is_over_when_the_survivors_have_ended() -> None:
     assert not group.gang.is_over
     group.pass_time(11)  # the third is lost
     assert group.gang.is_over
+
+
+# --- a backend that breaks -------------------------------------------------------------------------
+
+BROKEN = BackendFailed("spark", "it was stopped")
+
+
+def test_a_backend_that_breaks_ends_the_run_once_those_who_are_alive_have_ended() -> None:
+    group = trio()
+    group.end(0)
+    group.gang.leave(0, incarnation="first")
+    group.gang.give_up(BROKEN, group.now)
+    assert (group.gang.broken, group.gang.is_stopping) == (BROKEN, True)
+    assert group.beat(1).stop is not None
+    assert not group.gang.is_done
+    for rank in (1, 2):
+        group.end(rank, NodeState.KILLED)
+        group.gang.leave(rank, incarnation="first")
+    assert group.gang.is_done
+    assert group.gang.culprit is None
+
+
+def test_those_who_fell_silent_with_their_backend_are_lost_within_seconds() -> None:
+    group = trio()
+    group.gang.give_up(BROKEN, group.now)
+    group.pass_time(3, beating=(0, 2))
+    assert group.gang.lost == {1: LOST}
+    assert not group.gang.is_done
+
+
+def test_a_backend_that_breaks_before_anybody_came_is_all_that_there_is_to_know() -> None:
+    group = Group(Plan.of(2), together=False)
+    group.gang.give_up(BROKEN, group.now)
+    assert group.gang.is_done
+    assert group.arrive(0).stop == f"the run has lost its backend: {BROKEN}"
+
+
+def test_the_first_error_of_a_backend_counts() -> None:
+    group = Group(Plan.of(2), together=False)
+    group.gang.give_up(BROKEN, group.now)
+    group.gang.give_up(BackendFailed("spark", "it was stopped again"), group.now)
+    assert group.gang.broken is BROKEN
+
+
+def test_nodes_that_were_alive_are_waited_for_no_longer_than_a_minute_after_their_backend_broke() -> None:
+    group = trio()
+    group.gang.give_up(BROKEN, group.now)
+    group.pass_time(UNEXPLAINED_SECONDS, beating=(0, 1, 2))
+    assert not group.gang.is_done
+    group.pass_time(2, beating=(0, 1, 2))
+    assert group.gang.is_done
+    assert group.gang.records == {}
+
+
+def test_a_backend_that_breaks_when_all_have_ended_changes_nothing() -> None:
+    group = trio()
+    for rank in range(3):
+        brought = Outcome(record=record(rank), value=b"value")
+        group.gang.deliver(rank, brought, incarnation="first", now=group.now)
+        group.gang.leave(rank, incarnation="first")
+    assert group.gang.is_done
+    group.gang.give_up(BROKEN, group.now)
+    assert (group.gang.broken, group.gang.is_stopping, group.gang.is_done) == (None, False, True)
+    assert set(group.gang.outcomes) == {0, 1, 2}
+
+
+# --- the end is known ------------------------------------------------------------------------------
+
+
+def test_the_end_is_known_when_all_have_stored_what_they_leave() -> None:
+    group = trio()
+    for rank in range(3):
+        group.end(rank)
+    assert not group.gang.is_done
+    for rank in range(3):
+        group.gang.leave(rank, incarnation="first")
+    assert group.gang.is_done
+
+
+def test_the_end_is_known_when_a_node_failed_and_the_others_are_gone() -> None:
+    group = trio()
+    group.end(1, NodeState.FAILED)
+    group.gang.leave(1, incarnation="first")
+    assert not group.gang.is_done
+    group.pass_time(11)  # the others are lost
+    assert group.gang.is_done
+    assert group.gang.culprit == 0
+
+
+def test_the_end_is_known_when_the_deadline_for_arrivals_has_passed_and_those_who_came_have_ended() -> None:
+    group = Group(Plan.of(2), together=False)
+    group.arrive(0)
+    group.pass_time(61, beating=(0,))
+    assert not group.gang.is_done
+    group.end(0, NodeState.KILLED)
+    group.gang.leave(0, incarnation="first")
+    assert group.gang.is_done
+
+
+def test_a_stop_before_all_came_gives_the_others_a_minute_to_tell_why() -> None:
+    group = Group(Plan.of(2), together=False)
+    group.arrive(0)
+    group.gang.stop("Spark lost a task of the run")
+    group.end(0, NodeState.KILLED)
+    group.gang.leave(0, incarnation="first")
+    group.pass_time(UNEXPLAINED_SECONDS)
+    assert not group.gang.is_done
+    group.pass_time(2)
+    assert group.gang.is_done
+
+
+def test_a_failure_that_is_told_within_that_minute_is_the_reason() -> None:
+    group = Group(Plan.of(2), together=False)
+    group.gang.stop("Spark lost a task of the run")
+    group.pass_time(30)
+    assert not group.gang.is_done
+    group.end(1, NodeState.FAILED)
+    assert not group.gang.is_done
+    group.gang.leave(1, incarnation="first")
+    assert group.gang.is_done
+    assert group.gang.culprit == 1
+
+
+def test_the_minute_begins_again_with_a_node_that_comes_late() -> None:
+    group = Group(Plan.of(3), together=False)
+    group.gang.stop("Spark lost a task of the run")
+    group.pass_time(50)
+    group.arrive(0)
+    group.pass_time(5, beating=(0,))
+    group.end(0, NodeState.KILLED)
+    group.gang.leave(0, incarnation="first")
+    group.pass_time(UNEXPLAINED_SECONDS)
+    assert not group.gang.is_done
+    group.pass_time(2)
+    assert group.gang.is_done
 
 
 def test_status_tells_what_the_nodes_last_said() -> None:

@@ -7,14 +7,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hopyard.control.gang import Gang, Reply, Timeouts
+from hopyard.control.gang import Gang, Timeouts
+from hopyard.errors import BackendFailed
 from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.messages import Reply
 from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
 
 pytestmark = pytest.mark.unit
 
+BROKEN = BackendFailed("spark", "it was stopped")
 RANKS = st.integers(0, 3)  # of as many nodes as there are
 LIVES = st.sampled_from(["first", "first", "first", "second"])
 PLANS = st.builds(
@@ -50,9 +53,9 @@ class Rules(RuleBasedStateMachine):
         self.phases = [Phase.AWAITED] * plan.size
 
     @rule(rank=RANKS, incarnation=LIVES)
-    def register(self, rank: int, incarnation: str) -> None:
+    def arrive(self, rank: int, incarnation: str) -> None:
         rank %= self.plan.size
-        reply = self.gang.register(rank, incarnation=incarnation, address=f"a:{rank}", host="h", now=self.now)
+        reply = self.gang.arrive(rank, incarnation=incarnation, address=f"a:{rank}", host="h", now=self.now)
         if self.incarnations.setdefault(rank, incarnation) == incarnation:
             self.check(reply)
             assert self.map is None or reply.members == self.map
@@ -84,13 +87,18 @@ class Rules(RuleBasedStateMachine):
         self.gang.tick(self.now)
 
     @precondition(lambda self: not self.stopped)
-    @rule(event=st.sampled_from(["stop", "suspect", "nothing", "nothing"]))
+    @rule(event=st.sampled_from(["stop", "suspect", "give up", "nothing", "nothing", "nothing"]))
     def interfere(self, event: str) -> None:
         if event == "stop":
             self.gang.stop("told")
             self.stopped = True
         elif event == "suspect":
             self.gang.suspect(self.now)
+        elif event == "give up":
+            has_all = len(self.gang.records) == self.plan.size
+            self.gang.give_up(BROKEN, self.now)
+            assert self.gang.broken == (None if has_all else BROKEN)
+            self.stopped = self.gang.is_stopping
 
     def check(self, reply: Reply) -> None:
         if reply.stop is None:
@@ -112,6 +120,15 @@ class Rules(RuleBasedStateMachine):
     @invariant()
     def all_is_settled_only_when_it_is_over(self) -> None:
         assert self.gang.is_over or not self.gang.is_settled
+
+    @invariant()
+    def the_end_is_known_only_of_a_run_that_ends(self) -> None:
+        assert not self.gang.is_done or self.gang.is_stopping or len(self.gang.records) == self.plan.size
+
+    @invariant()
+    def the_end_is_known_once_all_have_told_and_stored_theirs(self) -> None:
+        has_all = len(self.gang.records) == self.plan.size
+        assert self.gang.is_done or not (has_all and self.gang.is_settled)
 
     @invariant()
     def records_never_change(self) -> None:
