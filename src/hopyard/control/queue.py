@@ -168,17 +168,18 @@ class Queue:
 
     def take(self, number: int, ended: TrialRecord, *, incarnation: str) -> None:
         """Takes the end of a trial once, from whoever brings it first."""
+        is_lost = ended.state is TrialState.WAITING  # with an executor: nobody's fault, it runs again
         slot = self._slots.get(number)
         if slot is not None and slot.incarnation == incarnation and slot.runs(ended.number):
             assert slot.trial is not None
             trial, slot.trial = slot.trial, None
-            if (
-                ended.state is TrialState.WAITING
-            ):  # it was lost with an executor: nobody's fault, it runs again
+            if is_lost:
                 self._run_again(trial, slot)
             else:
                 self._end(trial, ended)
             return
+        if is_lost:
+            return  # the slot was taken for lost, too: the trial waits, or another slot has it
         for trial in self._waiting:
             if trial.number == ended.number:  # the slot was taken for lost, and nobody has its trial yet
                 self._waiting.remove(trial)
