@@ -1,30 +1,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 
 import pytest
 
-from hopyard.codec.records import encode_line
 from hopyard.control.coordinator import Coordinator, Listener
 from hopyard.control.gang import Gang, Timeouts
-from hopyard.errors import CorruptRecord, UnknownMethod
-from hopyard.protocol.node_status import Phase
+from hopyard.errors import BackendFailed, UnknownMethod
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.messages import Arrive, AskTrial, Beat, Ended, Left, Noted, Reply
+from hopyard.protocol.node_status import Heartbeat, Phase
+from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
-from hopyard.wire import Json
-from hopyard.worker.lease import ENDED, HEARTBEAT, LEFT, REGISTER, parse_heartbeat
 
 pytestmark = pytest.mark.unit
-
-SIGN: dict[str, Json] = {
-    "incarnation": "first",
-    "step": 1,
-    "metrics": {},
-    "idle_seconds": 0.0,
-    "lines": [],
-    "notes": {},
-}
 
 
 class Clock:
@@ -45,37 +35,52 @@ def coordinator(
     )
 
 
-def registration(rank: int = 0, incarnation: str = "first") -> dict[str, Json]:
-    return {"rank": rank, "incarnation": incarnation, "address": f"a:{rank}", "host": "here"}
+def arrival(rank: int = 0, incarnation: str = "first") -> Arrive:
+    return Arrive(number=rank, incarnation=incarnation, address=f"a:{rank}", host="here")
 
 
-def ended(rank: int = 0, state: NodeState = NodeState.FINISHED, **sign: Json) -> dict[str, Json]:
-    record = NodeOutcome(rank=rank, role="chief", host="here", state=state, started=0.0, ended=1.0)
-    return {"rank": rank, "record": encode_line(record).decode(), **SIGN, **sign}
+def beat(rank: int = 0, *lines: str) -> Beat:
+    return Beat(number=rank, incarnation="first", heartbeat=Heartbeat(step=1, lines=lines))
 
 
-def test_an_answer_is_a_json_object_with_the_map() -> None:
-    assert coordinator().call(REGISTER, registration()) == {
-        "again": 0.2,
-        "members": {"chief": ["a:0"]},
-        "stop": None,
-        "release": None,
-    }
+def record(rank: int = 0, state: NodeState = NodeState.FINISHED) -> NodeOutcome:
+    return NodeOutcome(rank=rank, role="chief", host="here", state=state, started=0.0, ended=1.0)
 
 
-def test_a_node_lives_from_its_registration_to_its_end() -> None:
+def ended(rank: int = 0, *lines: str) -> Ended:
+    sign = Heartbeat(step=1, lines=lines)
+    return Ended(number=rank, incarnation="first", record=record(rank), heartbeat=sign)
+
+
+def left(rank: int = 0) -> Left:
+    return Left(number=rank, incarnation="first")
+
+
+def present(run: Coordinator) -> int:
+    return sum(status.phase in (Phase.ARRIVED, Phase.RUNNING) for status in run.status())
+
+
+def test_the_answer_to_the_last_who_arrives_has_the_map() -> None:
+    assert coordinator().ask(arrival()) == Reply(
+        again=0.2, members=ClusterMap(by_role={"chief": ("a:0",)}), stop=None, release=None
+    )
+
+
+def test_a_node_lives_from_its_arrival_to_its_end() -> None:
     run = coordinator()
-    run.call(REGISTER, registration())
-    assert (run.present, run.tick()) == (1, False)
-    assert run.call(HEARTBEAT, {"rank": 0, **SIGN})["stop"] is None
-    assert run.call(ENDED, ended()) == {}
-    assert (run.present, run.tick()) == (0, True)
+    run.ask(arrival())
+    assert (present(run), run.tick()) == (1, False)
+    assert run.ask(beat()).stop is None
+    assert run.ask(ended()) == Noted()
+    assert (present(run), run.tick(), run.is_settled) == (0, False, False)
+    assert run.ask(left()) == Noted()
+    assert (run.tick(), run.is_settled) == (True, True)
 
 
 def test_time_is_looked_at_with_each_tick() -> None:
     clock = Clock()
     run = coordinator(clock=clock)
-    run.call(REGISTER, registration())
+    run.ask(arrival())
     for clock.now in (1.0, 2.0, 3.0):
         assert not run.tick()
     clock.now = 3.5
@@ -85,58 +90,73 @@ def test_time_is_looked_at_with_each_tick() -> None:
 
 def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
     run = coordinator(2)
-    run.call(REGISTER, registration())
+    run.ask(arrival())
+    assert not run.is_ending
     run.suspect()
     run.stop("enough")
-    assert run.call(REGISTER, registration())["stop"] == "Spark lost a task of the run"
+    assert run.ask(arrival()).stop == "Spark lost a task of the run"
+    assert run.is_ending
 
 
-def test_it_is_told_when_a_node_has_left() -> None:
-    left: list[bool] = []
-    run = Coordinator(Gang(Plan.of(1), Timeouts(), now=0.0), on_left=lambda: left.append(True))
-    run.call(REGISTER, registration())
-    run.call(ENDED, ended())
-    assert left == []
-    run.call(LEFT, {"rank": 0, "incarnation": "first"})
-    assert left == [True]
+def test_a_backend_that_gives_nodes_up_ends_the_run() -> None:
+    run = coordinator(2)
+    assert run.awaits_workers
+    run.give_up(BackendFailed("spark", "it was stopped"))
+    assert "it was stopped" in str(run.ask(arrival()).stop)
+    assert run.is_ending
+
+
+def test_more_workers_are_awaited_until_all_have_arrived_and_none_is_ever_started_again() -> None:
+    run = coordinator(2)
+    run.ask(arrival(0))
+    assert run.awaits_workers
+    run.ask(arrival(1))
+    assert not run.awaits_workers
+    assert run.progress == 0
+    run.ask(ended())
+    assert run.progress == 0
+
+
+def test_whoever_waits_is_told_when_a_node_ends_and_when_it_has_left() -> None:
+    run = coordinator()
+    run.ask(arrival())
+    run.ask(beat())
+    assert not run.news.is_set()
+    for message in (ended(), left()):
+        run.ask(message)
+        assert run.news.is_set()
+        run.news.clear()
     assert run.is_settled
 
 
-@pytest.mark.parametrize("rank", [None, "0", 1.0])
-def test_a_rank_that_is_no_number_is_refused(rank: Json) -> None:
-    with pytest.raises(TypeError, match="is no number of a node"):
-        coordinator(2).call(HEARTBEAT, {"rank": rank, **SIGN})
+def test_an_outcome_that_a_node_brings_is_news_and_counts() -> None:
+    gang = Gang(Plan.of(1), Timeouts(), now=0.0)
+    run = Coordinator(gang, clock=Clock())
+    run.ask(arrival())
+    outcome = Outcome(record=record(), value=b"value")
+    run.deliver(0, "first", outcome)
+    assert run.news.is_set()
+    assert gang.outcomes == {0: outcome}
 
 
-def test_a_method_that_there_is_none_of_is_refused() -> None:
+@pytest.mark.parametrize("rank", [2, -1])
+def test_a_rank_that_is_none_of_the_run_is_refused(rank: int) -> None:
+    with pytest.raises(ValueError, match=f"rank {rank} is none of the 2 nodes"):
+        coordinator(2).ask(beat(rank))
+
+
+def test_a_message_for_another_kind_of_pool_is_refused() -> None:
     with pytest.raises(UnknownMethod):
-        coordinator().call("dance", {"rank": 0})
-
-
-def test_an_end_that_can_not_be_read_leaves_the_node_running() -> None:
-    run = coordinator()
-    run.call(REGISTER, registration())
-    with pytest.raises(CorruptRecord, match="the end of node 0"):
-        run.call(ENDED, {**ended(), "record": "{}"})
-    assert run.present == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"metrics": []}, {"metrics": {"loss": "x"}}, {"lines": "x"}, {"idle_seconds": None}, {"notes": 1}],
-)
-def test_a_sign_that_is_none_is_refused(wrong: Mapping[str, Json]) -> None:
-    with pytest.raises(TypeError, match="is no "):
-        parse_heartbeat({**SIGN, **wrong})
+        coordinator().ask(AskTrial(number=0, incarnation="first", host="here"))
 
 
 def test_output_is_shown_as_it_comes_with_beats_and_with_the_end() -> None:
     shown: list[tuple[int, tuple[str, ...]]] = []
     run = coordinator(on_lines=lambda rank, lines: shown.append((rank, lines)))
-    run.call(REGISTER, registration())
-    run.call(HEARTBEAT, {"rank": 0, **SIGN, "lines": ["a", "b"]})
-    run.call(HEARTBEAT, {"rank": 0, **SIGN})
-    run.call(ENDED, ended(lines=["c"]))
+    run.ask(arrival())
+    run.ask(beat(0, "a", "b"))
+    run.ask(beat(0))
+    run.ask(ended(0, "c"))
     assert shown == [(0, ("a", "b")), (0, ("c",))]
 
 
@@ -148,9 +168,9 @@ def test_output_that_is_shown_slowly_holds_up_no_other_node() -> None:
         assert go_on.wait(10)
 
     run = coordinator(2, on_lines=show)
-    slow = threading.Thread(target=run.call, args=(HEARTBEAT, {"rank": 0, **SIGN, "lines": ["a"]}))
+    slow = threading.Thread(target=run.ask, args=(beat(0, "a"),))
     slow.start()
     assert showing.wait(10)
-    assert run.call(REGISTER, registration(1))["stop"] is None
+    assert run.ask(arrival(1)).stop is None
     go_on.set()
     slow.join()

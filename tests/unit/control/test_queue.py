@@ -5,14 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from hopyard.control.membership import LEAST_QUIET_SECONDS, SUSPICION
-from hopyard.control.queue import (
-    DONE,
-    MOST_LOSSES,
-    Instruction,
-    Queue,
-    StudyRules,
-)
+from hopyard.control.queue import DONE, MOST_LOSSES, ChooseTrial, Queue, StudyRules
 from hopyard.protocol.assignment import Assignment
+from hopyard.protocol.messages import NextTrial
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.tracking import TrialRecord, TrialState
 
@@ -55,14 +50,14 @@ class Office:
 
     def next(
         self, slot: int, record: TrialRecord | None = None, *, incarnation: str | None = None
-    ) -> Instruction:
+    ) -> NextTrial:
         incarnation = incarnation or f"life-{slot}"
         if record is not None:
             self.queue.take(slot, record, incarnation=incarnation)
             self.trials.told += self.queue.untold()
-        instruction = self.queue.next(slot, incarnation=incarnation, host="host", now=self.now)
-        if not instruction.wants_new:
-            return instruction
+        answer = self.queue.next(slot, incarnation=incarnation, host="host", now=self.now)
+        if isinstance(answer, NextTrial):
+            return answer
         return self.queue.give(slot, self.trials.ask(), incarnation=incarnation, now=self.now)
 
     def number(
@@ -214,10 +209,12 @@ def test_a_driver_that_was_held_up_loses_no_slot_and_no_trial() -> None:
 
 def test_a_slot_whose_trial_is_being_chosen_is_there_and_asks_in_vain_meanwhile() -> None:
     office = Office(trials=1, lease=30.0)
-    assert office.queue.next(0, incarnation="life-0", host="host", now=0.0).wants_new
-    again = office.queue.next(0, incarnation="life-0", host="host", now=1.0)
-    assert (again.wants_new, again.trial, again.leave) == (False, None, None)
-    assert not office.queue.next(1, incarnation="life-1", host="host", now=1.0).wants_new  # there is only one
+    assert office.queue.next(0, incarnation="life-0", host="host", now=0.0) == ChooseTrial()
+    for slot in (0, 1):  # there is only one trial
+        again = office.queue.next(slot, incarnation=f"life-{slot}", host="host", now=1.0)
+        assert isinstance(again, NextTrial)
+        assert (again.trial, again.leave) == (None, None)
+        assert again.again > 0
     assert not office.queue.is_over
     office.queue.give(0, assignment(0), incarnation="life-0", now=2.0)
     assert office.number(0) == 0
@@ -239,6 +236,74 @@ def test_a_trial_that_loses_its_executor_again_and_again_has_failed() -> None:
     assert office.next(0).leave == DONE
     assert [record.state for record in office.trials.told] == [TrialState.FAILED]
     assert "executor was lost" in str(office.trials.told[0].error)
+
+
+def test_a_trial_that_comes_back_from_a_lost_executor_runs_again_and_nobody_is_told() -> None:
+    office = Office(trials=2)
+    office.next(0)
+    again = office.next(0, ended(0, TrialState.WAITING)).trial
+    assert again is not None
+    assert (again.number, again.attempt) == (0, 1)
+    assert office.numbers_told() == []
+    assert office.queue.ends == {}
+    assert office.number(0, ended(0)) == 1
+    assert office.numbers_told() == [0]
+
+
+def test_a_trial_that_comes_back_may_go_to_another_slot() -> None:
+    office = Office(trials=2)
+    office.next(0), office.next(1)
+    office.queue.take(0, ended(0, TrialState.WAITING), incarnation="life-0")
+    assert office.number(1, ended(1)) == 0
+    assert office.next(0).trial is None
+
+
+def test_a_trial_that_comes_back_again_and_again_has_failed() -> None:
+    office = Office(trials=1, same_failures=5)
+    office.next(0)
+    for attempt in range(1, MOST_LOSSES + 1):
+        again = office.next(0, ended(0, TrialState.WAITING)).trial
+        assert again is not None
+        assert again.attempt == attempt
+    assert office.next(0, ended(0, TrialState.WAITING)).leave == DONE
+    (record,) = office.trials.told
+    assert (record.state, record.attempt) == (TrialState.FAILED, MOST_LOSSES)
+    assert f"its executor was lost {MOST_LOSSES + 1} times" in str(record.error)
+
+
+def test_losses_of_a_slot_and_of_a_cluster_count_together() -> None:
+    office = Office(trials=1, lease=30.0, same_failures=5)
+    office.next(0)
+    office.next(0, ended(0, TrialState.WAITING))
+    office.pass_time(31)
+    assert office.number(0) == 0
+    office.next(0, ended(0, TrialState.WAITING))
+    assert office.next(0, ended(0, TrialState.WAITING)).leave == DONE
+    assert [record.state for record in office.trials.told] == [TrialState.FAILED]
+
+
+def test_trials_that_come_back_do_not_use_up_retries() -> None:
+    office = Office(trials=1, retries=1)
+    office.next(0)
+    assert office.number(0, ended(0, TrialState.WAITING)) == 0
+    assert office.number(0, ended(0, TrialState.FAILED, "boom")) == 0
+    assert office.next(0, ended(0)).leave == DONE
+
+
+def test_a_trial_that_comes_back_after_its_slot_was_taken_for_lost_waits_already() -> None:
+    office = Office(trials=1, lease=30.0)
+    office.next(0)
+    office.pass_time(31)
+    assert office.number(0, ended(0, TrialState.WAITING)) == 0
+    assert office.numbers_told() == []
+
+
+def test_a_trial_that_comes_back_when_the_study_is_stopped_is_not_told() -> None:
+    office = Office(trials=2)
+    office.next(0)
+    office.queue.stop("enough")
+    assert office.next(0, ended(0, TrialState.WAITING)).leave == "enough"
+    assert office.numbers_told() == []
 
 
 def test_a_failed_trial_is_tried_again_as_often_as_it_may() -> None:
