@@ -51,7 +51,7 @@ def rm(
     with console.busy("Looking for the runs"):
         chosen = list(dict.fromkeys(find_whole_run(project, text) for text in runs))
         for run_id in chosen:  # all or none
-            check_removable(project, run_id, time.time())
+            check_removable(project, run_id)
     for run_id in chosen:
         with console.busy(f"Moving {run_id}"):
             removed = remove_run(project, run_id, time.time())

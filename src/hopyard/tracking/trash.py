@@ -20,6 +20,7 @@ from hopyard.errors import (
     StudyNameTaken,
 )
 from hopyard.store import Project, RunPaths
+from hopyard.tracking.age import age_of
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
 from hopyard.tracking.runid import RunId, run_number
@@ -60,14 +61,19 @@ class RemovedRun:
         return project.layout.removed(self.when, self.id.app_id, self.id.kind, self.id.number)
 
 
-def check_removable(project: Project, run_id: RunId, now: float) -> None:
-    """Checks that nobody works on a run any more; one whose driver has fallen silent may go.
+def check_removable(project: Project, run_id: RunId) -> None:
+    """Checks that nobody works on a run any more; one whose driver has fallen silent, by the clock of the store, may go.
 
     Raises:
         RunIsRunning: It goes on.
     """
-    record = _record(project, run_paths(project, run_id))
-    if record is not None and record.state_at(now) is RunState.RUNNING:
+    paths = run_paths(project, run_id)
+    record = _record(project, paths)
+    if record is None or record.state is not RunState.RUNNING:
+        return
+    driver = record.driver_process
+    is_gone = driver is not None and driver.lives() is False
+    if not is_gone and age_of(project, paths.record) <= record.seconds_until_lost:
         raise RunIsRunning(str(run_id))
 
 
@@ -77,12 +83,12 @@ def remove_run(project: Project, run_id: RunId, now: float) -> RemovedRun:
     Args:
         project: Where it is kept.
         run_id: The run; a study takes its trials along.
-        now: Seconds since the epoch.
+        now: Seconds since the epoch, for the name of its place in the trash.
 
     Raises:
         RunIsRunning: It goes on.
     """
-    check_removable(project, run_id, now)
+    check_removable(project, run_id)
     paths = run_paths(project, run_id)
     when = datetime.fromtimestamp(now, UTC).strftime(WHEN)
     removed = RemovedRun(id=run_id, when=when, record=_record(project, paths))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ from typer.testing import Result
 from hopyard import launch
 from hopyard.search.api import grid_search
 from hopyard.store import Project
-from hopyard.tracking import RunWriter, list_runs
+from hopyard.tracking import RunWriter, list_runs, run_paths
 
 pytestmark = pytest.mark.unit
 Command = Callable[..., Result]
@@ -89,9 +90,10 @@ def test_one_run_that_is_running_keeps_all_that_were_named(project: Project, com
 
 def test_a_lost_run_can_be_removed(project: Project, command: Command) -> None:
     before = time.time() - 3600
-    RunWriter.begin(
+    run = RunWriter.begin(
         project, app_id="app-1", kind="launcher", name="lost", nodes=1, backend="spark", clock=lambda: before
     )
+    os.utime(project.local_path(run_paths(project, run.id).record), (before, before))
     assert command("rm", "lost").exit_code == 0
     heading, row = command("trash").stdout.splitlines()
     assert heading.split() == ["RUN", "NAME", "STATE", "STARTED", "REMOVED"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -52,8 +53,18 @@ def test_a_run_that_goes_on_stays(project: Project, begin: Begin) -> None:
     assert list_trash(project) == []
 
 
+def test_a_run_that_goes_on_stays_though_the_clock_here_is_years_ahead(
+    project: Project, begin: Begin
+) -> None:
+    run = begin()
+    with pytest.raises(RunIsRunning, match=str(run.id)):
+        remove_run(project, run.id, NOW)
+
+
 def test_a_run_whose_driver_has_fallen_silent_may_go(project: Project, begin: Begin) -> None:
     run = begin()
+    record = project.local_path(run_paths(project, run.id).record)
+    os.utime(record, (NOW / 2, NOW / 2))  # as if it had not been written since
     assert remove_run(project, run.id, NOW).name == "digits"
 
 
