@@ -7,8 +7,8 @@ import pickle
 
 import cloudpickle
 import pytest
-
 from hopyard.backends.spark_nodes import RunNodes
+
 from hopyard.protocol.plan import Plan
 from hopyard.store import Project
 from hopyard.tracking import RunId

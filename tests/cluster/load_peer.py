@@ -19,8 +19,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hopyard.control.coordinator import Coordinator
 from hopyard.control.driver_wire import CoordinatorService
+
+from hopyard.control.coordinator import Coordinator
 from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import HopyardError
 from hopyard.protocol.plan import Plan

@@ -4,13 +4,14 @@ import dataclasses
 import json
 import math
 import pickle
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopyard.codec.records import decode, encode_file, encode_line
+from hopyard.codec.records import decode, encode_file, encode_line, from_json, to_json
 from hopyard.errors import CorruptRecord
 from hopyard.tracking.records import (
     MetricPoint,
@@ -264,3 +265,142 @@ def test_a_corrupt_record_error_survives_pickling() -> None:
 
 def test_records_survive_pickling() -> None:
     assert pickle.loads(pickle.dumps(RUN)) == RUN
+
+
+# --- what is no record, but travels ----------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    text: str
+    number: int = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outer:
+    """Something of each kind that may travel beside what records are made of."""
+
+    inner: Inner
+    maybe: Inner | None = None
+    many: tuple[Inner, ...] = ()
+    data: bytes = b""
+    pair: tuple[int, str] = (0, "")
+    points: tuple[tuple[int, Mapping[str, float]], ...] = ()
+    places: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    metrics: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    run: RunRecord | None = None
+
+
+FULL = Outer(
+    inner=Inner(text="a", number=1),
+    maybe=Inner(text="b"),
+    many=(Inner(text="c"), Inner(text="d", number=4)),
+    data=bytes(range(256)),
+    pair=(7, "seven"),
+    points=((1, {"loss": math.inf}), (2, {})),
+    places={"chief": ("a:1",), "$ps": ("b:2", "c:3"), "nobody": ()},
+    metrics={"loss": -math.inf, "$float": 1.0},
+    notes={"$float": "NaN"},
+    run=RUN,
+)
+
+
+def travelled(value: object) -> dict[str, Any]:
+    arrived = json.loads(json.dumps(to_json(value), allow_nan=False))
+    assert isinstance(arrived, dict)
+    return arrived
+
+
+@pytest.mark.parametrize("value", [FULL, Outer(inner=Inner(text=""))], ids=["full", "least"])
+def test_a_dataclass_of_dataclasses_comes_back_as_it_went(value: Outer) -> None:
+    assert same(from_json(Outer, travelled(value)), value)
+
+
+def test_bytes_are_stored_as_base64() -> None:
+    assert travelled(dataclasses.replace(FULL, data=b"\xff\x00"))["data"] == "/wA="
+
+
+def test_a_mapping_of_tuples_is_stored_with_its_keys_as_they_are() -> None:
+    assert travelled(FULL)["places"] == {"chief": ["a:1"], "$ps": ["b:2", "c:3"], "nobody": []}
+
+
+def test_what_has_no_extra_lets_unknown_fields_go() -> None:
+    newer = {**travelled(FULL), "from": {"the": "future"}}
+    newer["inner"]["mood"] = "good"
+    newer["many"][0]["mood"] = "good"
+    assert from_json(Outer, newer) == FULL
+
+
+def test_a_record_within_keeps_unknown_fields() -> None:
+    newer = travelled(FULL)
+    newer["run"]["mood"] = "good"
+    found = from_json(Outer, newer).run
+    assert found is not None
+    assert found.extra == {"mood": "good"}
+    assert travelled(dataclasses.replace(FULL, run=found))["run"]["mood"] == "good"
+
+
+def test_a_field_that_is_missing_within_is_named_with_where_it_is_missing() -> None:
+    with pytest.raises(ValueError, match="the field 'inner' is missing"):
+        from_json(Outer, {})
+    with pytest.raises(ValueError, match="the field 'inner': the field 'text' is missing"):
+        from_json(Outer, {"inner": {"number": 1}})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("inner", None),
+        ("inner", [1]),
+        ("inner", {"text": 1}),
+        ("maybe", "text"),
+        ("many", {"text": "a"}),
+        ("many", [{"text": "a"}, {}]),
+        ("data", "not base64!"),
+        ("data", "abc"),
+        ("data", "/wA=\n"),
+        ("data", "ü"),
+        ("data", 7),
+        ("data", None),
+        ("pair", []),
+        ("pair", [1]),
+        ("pair", [1, "a", "b"]),
+        ("pair", ["a", 1]),
+        ("pair", {"0": 1}),
+        ("points", [[1]]),
+        ("points", [[1, {"loss": "x"}]]),
+        ("points", [[1.0, {}]]),
+        ("points", [{"step": 1}]),
+        ("places", ["a:1"]),
+        ("places", {"chief": "a:1"}),
+        ("places", {"chief": [1]}),
+        ("places", {"chief": None}),
+        ("metrics", {"loss": "0.5"}),
+        ("metrics", {"loss": None}),
+        ("metrics", {"loss": True}),
+        ("metrics", [1.0]),
+        ("notes", {"tensorboard": 6006}),
+        ("run", {"id": "app-1/launcher/run.3"}),
+    ],
+)
+def test_what_arrives_with_a_wrong_value_is_refused_and_its_field_is_named(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"the field '{field}'"):
+        from_json(Outer, {**travelled(FULL), field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("data", "text"),
+        ("data", None),
+        ("inner", None),
+        ("pair", (1, 2)),
+        ("places", {"chief": (1,)}),
+        ("metrics", {"loss": None}),
+        ("notes", {"tensorboard": 6006}),
+    ],
+)
+def test_what_was_built_with_a_wrong_value_is_refused_before_it_travels(field: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=rf"Outer\.{field}"):
+        to_json(dataclasses.replace(FULL, **{field: value}))

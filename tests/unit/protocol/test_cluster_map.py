@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hopyard.codec.records import from_json, to_json
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.plan import Plan
 
@@ -27,4 +28,4 @@ def test_addresses_stand_by_role_in_the_order_of_task_indices() -> None:
 
 
 def test_a_map_travels_as_json() -> None:
-    assert ClusterMap.from_json(json.loads(json.dumps(members().to_json()))) == members()
+    assert from_json(ClusterMap, json.loads(json.dumps(to_json(members())))) == members()

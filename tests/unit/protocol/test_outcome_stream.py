@@ -3,29 +3,22 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow
 import pytest
 
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.driver_wire import CoordinatorService
 from hopyard.control.gang import Gang, Timeouts
-from hopyard.errors import DriverOutOfReach, ForgedOutcome, InvalidMessage, RemoteError, UnknownMethod
+from hopyard.control.pool_wire import PoolWire
+from hopyard.errors import ForgedOutcome, InvalidMessage, RemoteError, UnknownMethod
 from hopyard.protocol.outcome import Outcome
+from hopyard.protocol.outcome_stream import CHUNK_BYTES, from_batches, sender_of, to_batches
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
-from hopyard.wire import BatchReader, Json, Service, WireClient, WireServer
-from hopyard.worker.detach.delivery import (
-    CHUNK_BYTES,
-    OutcomeSender,
-    from_batches,
-    sender_of,
-    to_batches,
-    within,
-)
+from hopyard.wire import WireClient, WireServer
+from hopyard.worker.driver_link import WireLink
 
 pytestmark = pytest.mark.unit
 
@@ -51,15 +44,16 @@ class Driver:
     """A coordinator on the wire."""
 
     gang: Gang
+    key: bytes
     server: WireServer
 
 
 @pytest.fixture
 def driver() -> Iterator[Driver]:
     gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
-    service = CoordinatorService(Coordinator(gang), outcome_key=KEY)
-    with WireServer(service, address="127.0.0.1") as server:
-        yield Driver(gang, server)
+    service = Coordinator(gang)
+    with WireServer(PoolWire(service), address="127.0.0.1") as server:
+        yield Driver(gang, service.outcome_key, server)
 
 
 @pytest.mark.parametrize("size", [None, 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
@@ -96,16 +90,16 @@ class Trap:
         return os.mkdir, (self.path,)
 
 
-@pytest.mark.parametrize("key", [b"", b"another key", KEY[:-1]])
+@pytest.mark.parametrize("forge", [lambda _: b"", lambda _: b"another key", lambda key: key[:-1]])
 def test_an_outcome_that_somebody_forged_who_has_the_token_is_refused_and_not_unpickled(
-    driver: Driver, key: bytes, tmp_path: Path
+    driver: Driver, forge: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     forged = outcome(pickle.dumps(Trap(tmp_path / "trap")))
     with (
         WireClient(driver.server.endpoint) as link,
         pytest.raises(RemoteError, match="does not have the mark of this run"),
     ):
-        OutcomeSender(link, 0, incarnation="a", key=key).deliver(forged, as_long_as=within(10))
+        WireLink(link, forge(driver.key)).deliver(0, "a", forged)
     assert driver.gang.outcomes == {}
     assert not (tmp_path / "trap").exists()
 
@@ -134,59 +128,6 @@ def test_a_driver_that_has_no_key_takes_no_outcome() -> None:
 def test_a_driver_gets_the_whole_outcome_over_the_wire(driver: Driver) -> None:
     sent = outcome(bytes(2 * CHUNK_BYTES))
     with WireClient(driver.server.endpoint) as link:
-        OutcomeSender(link, 0, incarnation="a", key=KEY).deliver(sent, as_long_as=within(10))
+        WireLink(link, driver.key).deliver(0, "a", sent)
     assert driver.gang.outcomes == {0: sent}
     assert driver.gang.records == {0: sent.record}
-
-
-class LostOnce(Service):
-    """Breaks down with the first stream, as a connection does, and takes the second."""
-
-    def __init__(self, *errors: Exception) -> None:
-        self.errors = list(errors)
-        self.taken: list[pyarrow.RecordBatch] = []
-
-    def receive(self, stream: str, batches: BatchReader) -> Mapping[str, Json]:
-        if self.errors:
-            raise self.errors.pop()
-        self.taken = list(batches)
-        return {}
-
-
-def test_what_the_driver_refuses_is_not_sent_again() -> None:
-    service = LostOnce(MemoryError("no room"))
-    with WireServer(service, address="127.0.0.1") as server, WireClient(server.endpoint) as link:
-        courier = OutcomeSender(link, 0, incarnation="a", key=KEY)
-        with pytest.raises(RemoteError, match="MemoryError: no room"):
-            courier.deliver(outcome(), as_long_as=within(10))
-        assert service.taken == []
-
-
-def test_a_driver_that_is_away_for_a_moment_gets_it_later(driver: Driver) -> None:
-    endpoint = driver.server.endpoint
-    driver.server.close()
-    service = LostOnce()
-    later: list[WireServer] = []
-
-    def as_long_as() -> bool:
-        """Lets the driver come back after the first failure."""
-        if asked and not later:
-            later.append(WireServer(service, address="127.0.0.1", port=endpoint.port, token=endpoint.token))
-        asked.append(True)
-        return len(asked) < 100
-
-    asked: list[bool] = []
-    with WireClient(endpoint) as link:
-        OutcomeSender(link, 0, incarnation="a", key=KEY, retry_seconds=0.05).deliver(
-            outcome(), as_long_as=as_long_as
-        )
-    assert from_batches(service.taken, "outcome/0/a", KEY) == outcome()
-    later[0].close()
-
-
-def test_a_driver_that_stays_away_is_told_with_its_address(driver: Driver) -> None:
-    driver.server.close()
-    with WireClient(driver.server.endpoint) as link:
-        courier = OutcomeSender(link, 0, incarnation="a", key=KEY, retry_seconds=0.01)
-        with pytest.raises(DriverOutOfReach, match=driver.server.endpoint.peer):
-            courier.deliver(outcome(), as_long_as=within(0.2))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import TypeVar
 
 import pytest
 
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.driver_wire import CoordinatorService
 from hopyard.control.gang import Gang, Timeouts
+from hopyard.control.pool_wire import PoolWire
 from hopyard.errors import DriverOutOfReach, MessageTooLarge, PeerGone, WireTimeout
+from hopyard.protocol.messages import Arrive, Beat, Message
 from hopyard.protocol.node_status import Heartbeat, Phase
+from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeOutcome, NodeState
-from hopyard.wire import Json, WireClient, WireServer
-from hopyard.worker.lease import HEARTBEAT, LONGEST_TEXT, ORPHAN_SECONDS, REGISTER, Lease
+from hopyard.wire import WireClient, WireServer
+from hopyard.worker.driver_link import WireLink
+from hopyard.worker.lease import LONGEST_TEXT, ORPHAN_SECONDS, Lease
 
 pytestmark = pytest.mark.unit
 
 RETRY_SECONDS = 0.05
+A = TypeVar("A")
 
 
 class Holder:
@@ -58,13 +63,16 @@ class Driver:
     def __init__(self, plan: Plan, timeouts: Timeouts = Timeouts(grace=3.0)) -> None:  # noqa: B008
         self.gang = Gang(plan, timeouts, now=time.monotonic())
         self.coordinator = Coordinator(self.gang)
-        self.server = WireServer(CoordinatorService(self.coordinator), address="127.0.0.1")
-        self.links: list[WireClient] = []
+        self.server = WireServer(PoolWire(self.coordinator), address="127.0.0.1")
+        self.clients: list[WireClient] = []
+
+    def link(self) -> WireLink:
+        self.clients.append(WireClient(self.server.endpoint, timeout=5.0))
+        return WireLink(self.clients[-1])
 
     def lease(self, rank: int, holder: Holder, seconds: float = 15.0, incarnation: str = "first") -> Lease:
-        self.links.append(WireClient(self.server.endpoint, timeout=5.0))
         return Lease(
-            self.links[-1],
+            self.link(),
             rank,
             incarnation=incarnation,
             seconds=seconds,
@@ -81,18 +89,12 @@ class Driver:
     def arrive(self, *ranks: int) -> None:
         """Lets nodes arrive that are not looked at."""
         for rank in ranks:
-            message: dict[str, Json] = {
-                "rank": rank,
-                "incarnation": "first",
-                "address": "a:1",
-                "host": "here",
-            }
-            self.coordinator.call("register", message)
+            self.coordinator.ask(Arrive(number=rank, incarnation="first", address="a:1", host="here"))
 
     def close(self) -> None:
         self.server.close()
-        for link in self.links:
-            link.close()
+        for client in self.clients:
+            client.close()
 
 
 @pytest.fixture
@@ -184,7 +186,7 @@ def test_an_orphan_does_not_wait_for_the_end_of_its_lease() -> None:
     now = [0.0]
     orphaned = [False]
     lease = Lease(
-        FlakyDriver(Plan.of(1), HEARTBEAT),
+        FlakyDriver(Plan.of(1), Beat),
         0,
         incarnation="first",
         seconds=30.0,
@@ -200,8 +202,7 @@ def test_an_orphan_does_not_wait_for_the_end_of_its_lease() -> None:
 
 def test_an_orphan_whose_driver_answers_goes_on(alone: Driver) -> None:
     holder = Holder()
-    alone.links.append(WireClient(alone.server.endpoint, timeout=5.0))
-    lease = Lease(alone.links[-1], 0, incarnation="first", seconds=0.0, holder=holder, is_orphan=lambda: True)
+    lease = Lease(alone.link(), 0, incarnation="first", seconds=0.0, holder=holder, is_orphan=lambda: True)
     assert lease.join("a:1", "here") is not None
     with lease:
         holder.wait_for_an_answer()
@@ -210,9 +211,8 @@ def test_an_orphan_whose_driver_answers_goes_on(alone: Driver) -> None:
 
 def test_an_orphan_that_ends_itself_says_why(alone: Driver) -> None:
     holder = Holder()
-    alone.links.append(WireClient(alone.server.endpoint, timeout=5.0))
     lease = Lease(
-        alone.links[-1],
+        alone.link(),
         0,
         incarnation="first",
         seconds=0.2,
@@ -233,7 +233,7 @@ def test_a_node_whose_driver_goes_while_it_waits_for_the_others_ends_itself(two:
     found: list[object] = []
     waiting = threading.Thread(target=lambda: found.append(lease.join("a:1", "here")))
     waiting.start()
-    while not two.coordinator.present:
+    while not two.gang.present:
         time.sleep(0.005)
     two.server.close()
     waiting.join(10)
@@ -248,7 +248,7 @@ def test_a_driver_that_was_never_in_reach_is_an_error_at_once(alone: Driver) -> 
 
 
 def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
-    driver = FlakyDriver(Plan.of(1), HEARTBEAT, PeerGone("driver", "call", "gone"))
+    driver = FlakyDriver(Plan.of(1), Beat, PeerGone("driver", "call", "gone"))
     holder = Holder()
     lease = Lease(driver, 0, incarnation="first", seconds=60.0, holder=holder, retry_seconds=RETRY_SECONDS)
     assert lease.join("a:1", "here") is not None
@@ -258,7 +258,7 @@ def test_a_driver_that_comes_back_in_time_is_forgiven() -> None:
 
 
 def test_a_node_that_can_not_be_renewed_for_another_reason_is_stopped_and_told_why() -> None:
-    driver = FlakyDriver(Plan.of(1), HEARTBEAT, MessageTooLarge("call heartbeat", 2, 1))
+    driver = FlakyDriver(Plan.of(1), Beat, MessageTooLarge("call beat", 2, 1))
     holder = Holder()
     lease = Lease(driver, 0, incarnation="first", seconds=60.0, holder=holder)
     lease.join("a:1", "here")
@@ -268,16 +268,16 @@ def test_a_node_that_can_not_be_renewed_for_another_reason_is_stopped_and_told_w
 
 
 def test_a_driver_that_is_slow_to_answer_for_the_first_time_is_not_out_of_reach() -> None:
-    slow = WireTimeout("driver", "call register", 5.0, "timeout")
-    driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
+    slow = WireTimeout("driver", "call arrive", 5.0, "timeout")
+    driver = FlakyDriver(Plan.of(1), Arrive, slow, slow)
     assert (
         Lease(driver, 0, incarnation="first", seconds=60.0, holder=Holder()).join("a:1", "here") is not None
     )
 
 
 def test_a_driver_that_stays_slow_for_longer_than_the_lease_is_out_of_reach() -> None:
-    slow = WireTimeout("driver", "call register", 5.0, "timeout")
-    driver = FlakyDriver(Plan.of(1), REGISTER, slow, slow)
+    slow = WireTimeout("driver", "call arrive", 5.0, "timeout")
+    driver = FlakyDriver(Plan.of(1), Arrive, slow, slow)
     lease = Lease(
         driver, 0, incarnation="first", seconds=30.0, holder=Holder(), clock=iter([0, 20, 40]).__next__
     )
@@ -304,17 +304,20 @@ def test_a_second_life_is_sent_away_and_its_end_is_not_taken_for_that_of_the_fir
 
 
 class FlakyDriver:
-    """A coordinator that does not answer the first calls of a method."""
+    """A coordinator that does not answer the first messages of a kind."""
 
-    def __init__(self, plan: Plan, method: str, *errors: Exception) -> None:
+    def __init__(self, plan: Plan, kind: type[Message[object]], *errors: Exception) -> None:
         self._coordinator = Coordinator(Gang(plan, Timeouts(), now=time.monotonic()))
-        self._method = method
+        self._kind = kind
         self._errors = list(errors)
         self.heard_again = threading.Event()
 
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
-        if method == self._method and self._errors:
+    def ask(self, message: Message[A]) -> A:
+        if isinstance(message, self._kind) and self._errors:
             raise self._errors.pop(0)
-        if method == HEARTBEAT:
+        if isinstance(message, Beat):
             self.heard_again.set()
-        return self._coordinator.call(method, message)
+        return self._coordinator.ask(message)
+
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
+        self._coordinator.deliver(number, incarnation, outcome)

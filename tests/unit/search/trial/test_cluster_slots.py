@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hopyard.search.trial.cluster_slots import ClusterSlotBackend
+from hopyard.search.trial.slots import ProcessSlotBackend
 
 from hopyard import NodeContext, Project
 from hopyard.backends.base import GroupEnd, GroupOptions
@@ -18,11 +20,9 @@ from hopyard.protocol.assignment import Assignment
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.trial.call import TrialCall
-from hopyard.search.trial.cluster_slots import ClusterSlotBackend
 from hopyard.search.trial.result import Wanted
 from hopyard.search.trial.run import NOT_STORED
 from hopyard.search.trial.slot import SlotOrders
-from hopyard.search.trial.slots import ProcessSlotBackend
 from hopyard.tracking import RunId, TrialRecord, TrialState
 from hopyard.worker.task import NodeTask
 

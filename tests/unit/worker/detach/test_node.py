@@ -3,33 +3,45 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
+from hopyard.protocol.cluster_map import ClusterMap
+from hopyard.protocol.messages import Answer, Arrive, Beat, Ended, Message, Noted, Reply
+from hopyard.protocol.node_status import Heartbeat
+from hopyard.protocol.outcome import Outcome
 from hopyard.testing.watching import wait_until
-from hopyard.wire import Json
+from hopyard.tracking import NodeOutcome, NodeState
 from hopyard.worker.detach.node import DetachedLink, ProcessWatch
 from hopyard.worker.detach.start import GATHERED, HEARD
-from hopyard.worker.lease import ENDED, HEARTBEAT, REGISTER
 
 pytestmark = pytest.mark.unit
 
 
-WAIT: Mapping[str, Json] = {"members": None, "stop": None}
-ALL_ARE_HERE: Mapping[str, Json] = {"members": {"chief": ["a:1"]}, "stop": None}
-STOP: Mapping[str, Json] = {"members": None, "stop": "enough"}
+WAIT = Reply(again=0.1)
+ALL_ARE_HERE = Reply(again=0.1, members=ClusterMap(by_role={"chief": ("a:1",)}))
+STOP = Reply(again=0.1, stop="enough")
+RECORD = NodeOutcome(rank=0, role="chief", host="h", state=NodeState.FINISHED, started=0.0, ended=1.0)
+ARRIVAL = Arrive(number=0, incarnation="a", address="a:1", host="h")
+BEAT = Beat(number=0, incarnation="a", heartbeat=Heartbeat())
+END = Ended(number=0, incarnation="a", record=RECORD, heartbeat=Heartbeat())
 
 
-class InferenceAnswers:
-    """A link that has an answer ready for each call, and the last one again and again."""
+class Prepared:
+    """A link that has an answer ready for each message, and the last one again and again."""
 
-    def __init__(self, *answers: Mapping[str, Json]) -> None:
+    def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)
+        self.taken: list[tuple[int, str, Outcome]] = []
 
-    def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
+    def ask(self, message: Message[Any]) -> Any:
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
+        self.taken.append((number, incarnation, outcome))
 
 
 @pytest.fixture
@@ -48,43 +60,63 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.parametrize("last", [ALL_ARE_HERE, STOP])
 def test_the_task_is_told_of_the_first_answer_and_when_all_have_arrived(
-    pipe: tuple[int, int], last: Mapping[str, Json]
+    pipe: tuple[int, int], last: Reply
 ) -> None:
     read, write = pipe
-    link = DetachedLink(InferenceAnswers(WAIT, WAIT, last), write, ProcessWatch(os.getpid()))
+    link = DetachedLink(Prepared(WAIT, WAIT, last), write, ProcessWatch(os.getpid()))
     for _ in range(2):
-        assert link.call(REGISTER, {}) == WAIT
+        assert link.ask(ARRIVAL) == WAIT
     assert os.read(read, 100) == HEARD
     for _ in range(2):
-        assert link.call(REGISTER, {}) == last
+        assert link.ask(ARRIVAL) == last
     assert os.read(read, 100) == GATHERED
     assert os.read(read, 100) == b""  # and the pipe is closed
 
 
 def test_the_task_of_a_node_that_ends_at_once_need_not_wait(pipe: tuple[int, int]) -> None:
     read, write = pipe
-    DetachedLink(InferenceAnswers({}), write, ProcessWatch(os.getpid())).call(ENDED, {})
+    DetachedLink(Prepared(Noted()), write, ProcessWatch(os.getpid())).ask(END)
     assert os.read(read, 100) == HEARD + GATHERED
+
+
+def test_the_task_is_told_nothing_by_a_heartbeat(pipe: tuple[int, int]) -> None:
+    read, write = pipe
+    link = DetachedLink(Prepared(STOP), write, ProcessWatch(os.getpid()))
+    link.ask(BEAT)
+    os.set_blocking(read, False)
+    with pytest.raises(BlockingIOError):
+        os.read(read, 100)
+    os.close(write)
+
+
+def test_what_came_of_a_node_goes_on_to_the_driver() -> None:
+    driver = Prepared(Noted())
+    outcome = Outcome(record=RECORD, value=b"value")
+    read, write = os.pipe()
+    DetachedLink(driver, write, ProcessWatch(os.getpid())).deliver(0, "a", outcome)
+    assert driver.taken == [(0, "a", outcome)]
+    os.close(read)
+    os.close(write)
 
 
 def test_a_node_whose_task_did_not_wait_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     read, write = os.pipe()
     os.close(read)
-    link = DetachedLink(InferenceAnswers(ALL_ARE_HERE), write, ProcessWatch(os.getpid()))
-    assert link.call(REGISTER, {}) == ALL_ARE_HERE
+    link = DetachedLink(Prepared(ALL_ARE_HERE), write, ProcessWatch(os.getpid()))
+    assert link.ask(ARRIVAL) == ALL_ARE_HERE
     assert "the Spark task did not wait for its node" in caplog.text
 
 
 def test_that_the_executor_is_gone_is_in_the_log_once(
     pipe: tuple[int, int], process: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    link = DetachedLink(InferenceAnswers(ALL_ARE_HERE), pipe[1], ProcessWatch(process.pid))
-    link.call(REGISTER, {})
+    link = DetachedLink(Prepared(ALL_ARE_HERE), pipe[1], ProcessWatch(process.pid))
+    link.ask(ARRIVAL)
     assert caplog.text == ""
     process.kill()
     process.wait()
     for _ in range(2):
-        link.call(HEARTBEAT, {})
+        link.ask(BEAT)
     assert caplog.text.count("the executor is gone; the driver answers") == 1
 
 

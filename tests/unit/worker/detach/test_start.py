@@ -14,8 +14,8 @@ import pytest
 
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
-from hopyard.control.driver_wire import CoordinatorService
 from hopyard.control.gang import Gang, Timeouts
+from hopyard.control.pool_wire import PoolWire
 from hopyard.errors import SupervisorNotStarted
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
@@ -24,11 +24,11 @@ from hopyard.tracking import NodeState, RunId
 from hopyard.wire import WireServer
 from hopyard.worker.detach.report_lost import tell
 from hopyard.worker.detach.start import GATHERED, HEARD, Orders, depart
+from hopyard.worker.driver_link import RemoteDriver
 from hopyard.worker.task import NodeTask
+from hopyard.worker.work import Host
 
 pytestmark = pytest.mark.unit
-
-KEY = b"the key of the run"
 
 
 class Driver:
@@ -37,7 +37,7 @@ class Driver:
     def __init__(self) -> None:
         self.gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
         self.coordinator = Coordinator(self.gang)
-        self.server = WireServer(CoordinatorService(self.coordinator, outcome_key=KEY), address="127.0.0.1")
+        self.server = WireServer(PoolWire(self.coordinator), address="127.0.0.1")
 
     def orders(self, function: object = print) -> Orders:
         plan = Plan.of(1)
@@ -47,10 +47,16 @@ class Driver:
             run_id=RunId("app", "launcher", 1),
             project=Project.open(),
             payload=cloudpickle.dumps(function),
-            coordinator=self.server.endpoint,
-            outcome_key=KEY,
         )
-        return Orders(task=task, address="127.0.0.1", gpus=("3",), incarnation="a", executor=os.getpid())
+        return Orders(
+            task=task,
+            driver=RemoteDriver(
+                endpoint=self.server.endpoint, outcome_key=self.coordinator.outcome_key
+            ),
+            host=Host(address="127.0.0.1", gpus=("3",)),
+            incarnation="a",
+            executor=os.getpid(),
+        )
 
 
 @pytest.fixture
