@@ -153,9 +153,7 @@ def test_each_message_has_a_name_of_its_own() -> None:
 
 
 def outcome() -> Outcome:
-    record = NodeOutcome(
-        rank=0, role="chief", host="here", state=NodeState.FINISHED, started=0.0, ended=1.0
-    )
+    record = NodeOutcome(rank=0, role="chief", host="here", state=NodeState.FINISHED, started=0.0, ended=1.0)
     return Outcome(record=record, value=b"value")
 
 

@@ -188,9 +188,9 @@ SIGNS = st.builds(
         number=st.integers(),
         incarnation=st.text(max_size=8),
         trial=st.integers(),
-        points=st.lists(
-            st.tuples(st.integers(), st.dictionaries(NAMES, FLOATS, max_size=3)), max_size=3
-        ).map(tuple),
+        points=st.lists(st.tuples(st.integers(), st.dictionaries(NAMES, FLOATS, max_size=3)), max_size=3).map(
+            tuple
+        ),
     )
     | st.builds(
         Reply,

@@ -34,9 +34,7 @@ ARRIVAL = Arrive(number=0, incarnation="a", address="b:1", host="c")
 
 
 def outcome(value: bytes | None = b"value") -> Outcome:
-    record = NodeOutcome(
-        rank=0, role="chief", host="here", state=NodeState.FINISHED, started=0.0, ended=1.0
-    )
+    record = NodeOutcome(rank=0, role="chief", host="here", state=NodeState.FINISHED, started=0.0, ended=1.0)
     return Outcome(record=record, value=value)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import cloudpickle
 import pytest
@@ -16,17 +16,23 @@ import pytest
 from hopyard import NodeContext, Project
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.gang import Gang, Timeouts
-from hopyard.errors import DriverOutOfReach, RemoteError, RootUnusable
+from hopyard.control.pool_wire import PoolWire
+from hopyard.errors import DriverOutOfReach, PeerGone, RemoteError, RootUnusable
+from hopyard.protocol.messages import Arrive, Beat, Message
 from hopyard.protocol.node_status import Phase
 from hopyard.protocol.outcome import Outcome
 from hopyard.protocol.plan import Plan
 from hopyard.tracking import NodeState, RunId, RunReader
+from hopyard.wire import WireServer
+from hopyard.worker.driver_link import DriverAtHand, Link, RemoteDriver
 from hopyard.worker.lease import Lease
 from hopyard.worker.ports import hold_port
 from hopyard.worker.supervisor import Supervisor
 from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
+
+A = TypeVar("A")
 
 
 def task(function: object, app_id: str = "app", plan: Plan | None = None, rank: int = 0) -> NodeTask:
@@ -44,6 +50,11 @@ def driver(plan: Plan | None = None, **timeouts: float) -> Coordinator:
     return Coordinator(Gang(plan or Plan.of(1), Timeouts(**timeouts), now=time.monotonic()))
 
 
+def supervisor(node: NodeTask, link: Link) -> Supervisor:
+    """Returns a supervisor in the process of its driver."""
+    return Supervisor(node, link, is_remote=DriverAtHand.is_remote)
+
+
 def wait_for(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 20
     while not condition():
@@ -56,7 +67,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 def test_the_driver_learns_that_a_node_came_and_how_it_ended() -> None:
     run = driver()
-    outcome = Supervisor(task(lambda: 42), run).run()
+    outcome = supervisor(task(lambda: 42), run).run()
     assert outcome.result() == 42
     assert run.tick()
     (status,) = run.status()
@@ -66,7 +77,7 @@ def test_the_driver_learns_that_a_node_came_and_how_it_ended() -> None:
 
 def test_a_failure_of_the_supervisor_itself_is_an_outcome_with_its_cause() -> None:
     run = driver()
-    outcome = Supervisor(task(print, app_id="not:possible"), run).run()
+    outcome = supervisor(task(print, app_id="not:possible"), run).run()
     assert outcome.record.state is NodeState.FAILED
     assert outcome.record.message is not None
     assert outcome.record.message.startswith("its supervisor could not go on (InvalidName: 'not:possible'")
@@ -78,7 +89,7 @@ def test_a_store_that_a_node_cannot_reach_is_told_as_the_driver_tells_it(tmp_pat
     root = tmp_path / "file"
     root.write_text("")
     unusable = Project.open(str(root), "p")
-    outcome = Supervisor(replace(task(print), project=unusable), driver()).run()
+    outcome = supervisor(replace(task(print), project=unusable), driver()).run()
     with pytest.raises(RootUnusable) as caught:
         unusable.reach()
     assert outcome.record.message == str(caught.value)
@@ -88,7 +99,7 @@ def test_a_store_that_a_node_cannot_reach_is_told_as_the_driver_tells_it(tmp_pat
 def test_a_node_that_gets_no_port_tells_it_although_it_never_arrived() -> None:
     run = driver()
     with hold_port() as port:
-        outcome = Supervisor(replace(task(print), ports=(port.number,)), run).run()
+        outcome = supervisor(replace(task(print), ports=(port.number,)), run).run()
     assert "PortsTaken: no free port at" in str(outcome.record.message)
     assert run.status()[0].phase is Phase.FAILED
 
@@ -100,7 +111,7 @@ def test_the_folder_of_the_driver_is_searched_for_modules() -> None:
     code = "lambda: __import__('only_here').ANSWER"
     searching = replace(task(eval(code)), search_path=(str(folder), "/no/such/folder"))
     assert str(folder) not in sys.path
-    assert Supervisor(searching, driver()).run().result() == 42
+    assert supervisor(searching, driver()).run().result() == 42
 
 
 def environment() -> dict[str, str]:
@@ -109,7 +120,14 @@ def environment() -> dict[str, str]:
 
 def test_the_key_for_outcomes_does_not_reach_the_nodes_own_process() -> None:
     secret = "only-for-supervisors"
-    outcome = Supervisor(replace(task(environment), outcome_key=secret.encode()), driver()).run()
+    run = driver()
+    run.outcome_key = secret.encode()
+    with WireServer(PoolWire(run), address="127.0.0.1") as server:
+        remote = RemoteDriver(endpoint=server.endpoint, outcome_key=secret.encode())
+        with remote.open(call_seconds=5.0, patience=30.0) as link:
+            outcome = Supervisor(task(environment), link, is_remote=remote.is_remote).run()
+    assert run.is_settled
+    assert "HOPYARD_NODE" in str(outcome.result())
     assert secret not in str(outcome.result())
 
 
@@ -128,34 +146,43 @@ def wait_until_its_file_and_its_line_are_in_the_project() -> str:
 
 def test_files_and_output_are_in_the_project_while_the_node_runs() -> None:
     syncing = replace(task(wait_until_its_file_and_its_line_are_in_the_project), sync_seconds=0.05)
-    assert Supervisor(syncing, driver()).run().result() == "seen"
+    assert supervisor(syncing, driver()).run().result() == "seen"
 
 
 class Driver:
-    """A driver's end of the wire that takes outcomes, after it has refused some."""
+    """A way to a driver that takes outcomes, after it has refused some."""
 
     def __init__(self, *refusals: Exception) -> None:
+        self.gang = Gang(Plan.of(1), Timeouts(), now=time.monotonic())
+        self.run = Coordinator(self.gang)
         self.refusals = list(refusals)
         self.taken: list[Outcome] = []
 
-    def deliver(self, outcome: Outcome, *, as_long_as: Callable[[], bool]) -> None:
-        assert as_long_as()
+    def ask(self, message: Message[A]) -> A:
+        return self.run.ask(message)
+
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
         if self.refusals:
-            raise self.refusals.pop()
+            raise self.refusals.pop(0)
         self.taken.append(outcome)
+        self.run.deliver(number, incarnation, outcome)
 
 
-def supervise_for(courier: Driver, function: object, **more: str) -> Outcome:
-    """Returns the outcome of a node that has nobody to return it to but a courier, which has it then as well."""
-    run = driver()
-    outcome = Supervisor(task(function, **more), run, courier=courier).run()  # type: ignore[arg-type]
-    assert courier.taken == [outcome]
-    assert run.is_settled
+def supervise_for(link: Driver, function: object, **more: str) -> Outcome:
+    """Returns the outcome of a node, which its driver has then as well."""
+    outcome = Supervisor(task(function, **more), link).run()  # type: ignore[arg-type]
+    assert link.taken == [outcome]
+    assert link.gang.outcomes == {0: outcome}
+    assert link.run.is_settled
     return outcome
 
 
-def test_an_outcome_is_brought_to_the_driver_where_nobody_waits_for_it() -> None:
+def test_an_outcome_is_brought_to_the_driver() -> None:
     assert supervise_for(Driver(), lambda: 42).result() == 42
+
+
+def test_an_outcome_is_brought_again_to_a_driver_that_was_out_of_reach() -> None:
+    assert supervise_for(Driver(PeerGone("driver", "put", "gone")), lambda: 42).result() == 42
 
 
 def test_a_value_that_the_driver_refuses_makes_the_node_fail_with_the_reason() -> None:
@@ -171,19 +198,25 @@ def test_the_end_of_a_supervisor_that_could_not_go_on_is_brought_too() -> None:
     assert "InvalidName" in str(outcome.record.message)
 
 
+def test_the_end_of_a_node_that_never_began_is_brought_too() -> None:
+    link = Driver()
+    link.run.stop("enough")
+    outcome = supervise_for(link, print)
+    assert (outcome.record.state, outcome.record.message) == (NodeState.KILLED, "it was stopped: enough")
+
+
 def test_a_driver_that_is_gone_at_the_end_is_an_error() -> None:
-    courier = Driver(DriverOutOfReach("driver", "gone"))
     with pytest.raises(DriverOutOfReach):
-        Supervisor(task(lambda: 42), driver(), courier=courier).run()  # type: ignore[arg-type]
+        Supervisor(task(lambda: 42), Driver(DriverOutOfReach("driver", "gone"))).run()
 
 
 # --- stop ------------------------------------------------------------------------------------------
 
 
 def test_a_node_that_is_stopped_before_it_starts_does_not_start() -> None:
-    supervisor = Supervisor(task(print), driver())
-    supervisor.stop()
-    record = supervisor.run().record
+    node = supervisor(task(print), driver())
+    node.stop()
+    record = node.run().record
     assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: the driver said so")
 
 
@@ -192,10 +225,10 @@ def test_a_node_that_waits_for_others_is_stopped_without_having_begun() -> None:
     run = driver(plan)
     ending = threading.Timer(0.1, run.stop, args=["enough"])
     ending.start()
-    record = Supervisor(task(print, plan=plan), run).run().record
+    record = supervisor(task(print, plan=plan), run).run().record
     ending.join()
     assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: enough")
-    assert run.tick()
+    assert run.is_settled
 
 
 def tell_in_which_order_it_hears_of_its_end() -> None:
@@ -215,10 +248,10 @@ def tell_in_which_order_it_hears_of_its_end() -> None:
 
 def test_a_node_could_know_that_it_is_to_stop_before_the_signal_comes() -> None:
     run = driver()
-    supervisor = Supervisor(task(tell_in_which_order_it_hears_of_its_end), run)
+    node = supervisor(task(tell_in_which_order_it_hears_of_its_end), run)
     stopping = threading.Thread(target=stop_when_up, args=(run,))
     stopping.start()
-    record = supervisor.run().record
+    record = node.run().record
     stopping.join()
     assert Project.open().read("known") == b"True"
     assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: enough")
@@ -250,11 +283,11 @@ def serve_for_ever() -> None:
 def run_beside_a_chief_that_is_done(evaluator: NodeTask, **timeouts: float) -> Any:
     """Returns the outcome of a second node; the first one returns once that is up."""
     run = driver(evaluator.plan, **timeouts)
-    run.call("register", {"rank": 0, "incarnation": "a", "address": "a:1", "host": "there"})
-    chief = Lease(run, 0, incarnation="a", seconds=30.0, holder=Supervisor(task(print), run))
+    run.ask(Arrive(number=0, incarnation="a", address="a:1", host="there"))
+    chief = Lease(run, 0, incarnation="a", seconds=30.0, holder=supervisor(task(print), run))
     finishing = threading.Thread(target=finish_when_up, args=(chief,))
     finishing.start()
-    outcome = Supervisor(evaluator, run).run()
+    outcome = supervisor(evaluator, run).run()
     finishing.join()
     return outcome
 
@@ -284,19 +317,19 @@ def test_who_does_not_end_by_itself_is_ended_in_peace_after_its_grace() -> None:
 
 def test_a_stop_within_the_grace_is_a_stop() -> None:
     run = driver()
-    supervisor = Supervisor(task(serve_for_ever), run)
-    ending = threading.Thread(target=release_and_stop_when_up, args=(supervisor,))
+    node = supervisor(task(serve_for_ever), run)
+    ending = threading.Thread(target=release_and_stop_when_up, args=(node,))
     ending.start()
-    record = supervisor.run().record
+    record = node.run().record
     ending.join()
     assert (record.state, record.message) == (NodeState.KILLED, "it was stopped: interrupted")
 
 
-def release_and_stop_when_up(supervisor: Supervisor) -> None:
+def release_and_stop_when_up(node: Supervisor) -> None:
     wait_for(lambda: Project.open().exists("up"))
-    supervisor.release(30.0)
-    supervisor.release(30.0)  # it is told again with every renewal
-    supervisor.stop("interrupted")
+    node.release(30.0)
+    node.release(30.0)  # it is told again with every renewal
+    node.stop("interrupted")
 
 
 # --- beside the node -------------------------------------------------------------------------------
@@ -323,7 +356,7 @@ def test_a_node_renews_its_lease_while_it_still_prepares() -> None:
     said: list[str] = []
     beats = Beats(run)
     companion = Companion(lambda: beats.count >= 2, said)
-    outcome = Supervisor(replace(task(lambda: 42), companions=(companion,)), beats).run()
+    outcome = supervisor(replace(task(lambda: 42), companions=(companion,)), beats).run()
     assert outcome.result() == 42
     assert said == ["began", "ended"]
     assert run.status()[0].notes == {"companion": "http://here"}
@@ -336,9 +369,12 @@ class Beats:
         self._link = link
         self.count = 0
 
-    def call(self, method: str, message: Any) -> Any:
-        self.count += method == "heartbeat"
-        return self._link.call(method, message)
+    def ask(self, message: Message[A]) -> A:
+        self.count += isinstance(message, Beat)
+        return self._link.ask(message)
+
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
+        self._link.deliver(number, incarnation, outcome)
 
 
 def leave_a_temporary_file() -> str:
@@ -350,6 +386,6 @@ def leave_a_temporary_file() -> str:
 
 
 def test_temporary_files_go_with_the_node() -> None:
-    name = Path(Supervisor(task(leave_a_temporary_file), driver()).run().result())
+    name = Path(supervisor(task(leave_a_temporary_file), driver()).run().result())
     assert not name.exists()
     assert not name.parent.exists()

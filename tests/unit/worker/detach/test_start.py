@@ -50,9 +50,7 @@ class Driver:
         )
         return Orders(
             task=task,
-            driver=RemoteDriver(
-                endpoint=self.server.endpoint, outcome_key=self.coordinator.outcome_key
-            ),
+            driver=RemoteDriver(endpoint=self.server.endpoint, outcome_key=self.coordinator.outcome_key),
             host=Host(address="127.0.0.1", gpus=("3",)),
             incarnation="a",
             executor=os.getpid(),
