@@ -66,7 +66,11 @@ def members(count: int) -> tuple[Member, ...]:
 
 def test_all_workers_run_at_once_and_call_the_service_itself() -> None:
     pool, together = Pool(), threading.Barrier(3)
-    job = Job(lambda _: [together.wait(30)] and None)
+
+    def meet(_: Member) -> None:
+        together.wait(30)
+
+    job = Job(meet)
     workers = ProcessesBackend().start(Crew(work=job, members=members(3)), pool)
     workers.close(0.0)
     workers.watch()
