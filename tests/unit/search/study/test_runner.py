@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 from optuna.pruners import NopPruner
 
-from hopyard.codec.records import encode_file, encode_line
-from hopyard.errors import StudyBusy, StudyFailed
+from hopyard.backends.base import Crew
+from hopyard.codec.records import encode_file
+from hopyard.control.service import PoolService
+from hopyard.errors import BackendFailed, StudyBusy, StudyFailed
 from hopyard.protocol.assignment import Assignment
+from hopyard.protocol.messages import AskTrial
 from hopyard.search.options import SearchSpec
 from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.space.parameters import Range
 from hopyard.search.space.space import Space
 from hopyard.search.study.runner import StudyPlan, StudyRunner
-from hopyard.search.study.scheduler import NEXT, TrialScheduler
 from hopyard.search.study.study import Study
-from hopyard.search.trial.slot import SlotOrders
 from hopyard.store import Journal, Project
 from hopyard.tracking import (
     NodeWriter,
@@ -48,10 +49,13 @@ Work = Callable[..., float]
 class Gone:
     """Slots that have done their work."""
 
-    def check(self) -> None:
+    have_left = False
+    refusal = None
+
+    def watch(self) -> None:
         """Finds nothing wrong."""
 
-    def close(self) -> None:
+    def close(self, patience: float) -> None:
         """Has nothing to wait for."""
 
 
@@ -60,6 +64,7 @@ class HereAndNow:
 
     name = "here"
     application = "app"
+    encrypts = False
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -68,21 +73,15 @@ class HereAndNow:
     def room(self, devices: DeviceRequest) -> int:
         return 1
 
-    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
+    def start(self, crew: Crew, service: PoolService) -> Gone:
         ended = None
         while True:
-            message: dict[str, Any] = {
-                "incarnation": "a",
-                "rank": 0,
-                "host": socket.gethostname(),
-                "ended": ended,
-            }
-            answer: Any = service.call(NEXT, message)
-            if answer["leave"] is not None:
+            answer = service.ask(AskTrial(number=0, incarnation="a", host=socket.gethostname(), ended=ended))
+            if answer.leave is not None:
                 return Gone()
-            trial = Assignment.from_json(answer["trial"])
-            self.given.append(trial)
-            ended = encode_line(self._run(trial)).decode()
+            assert answer.trial is not None
+            self.given.append(answer.trial)
+            ended = self._run(answer.trial)
 
     def _run(self, trial: Assignment) -> TrialRecord:
         try:
@@ -148,9 +147,9 @@ class LooksFirst(HereAndNow):
         self._project = project
         self.seen: list[Study] = []
 
-    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
+    def start(self, crew: Crew, service: PoolService) -> Gone:
         self.seen.append(Study.load("squares", project=self._project))
-        return super().start(orders, count, service)
+        return super().start(crew, service)
 
 
 def test_a_study_that_is_just_starting_can_be_read(project: Project) -> None:
@@ -282,11 +281,11 @@ class ResumesMeanwhile(HereAndNow):
         self._before = newest_study(project, "squares")
         self.refused: list[StudyBusy] = []
 
-    def start(self, orders: SlotOrders, count: int, service: TrialScheduler) -> Gone:
+    def start(self, crew: Crew, service: PoolService) -> Gone:
         with pytest.raises(StudyBusy) as caught:
             run(self._project, self._other, earlier=self._before)
         self.refused.append(caught.value)
-        return super().start(orders, count, service)
+        return super().start(crew, service)
 
 
 def test_of_two_drivers_that_resume_a_study_at_once_one_goes_on(project: Project) -> None:
@@ -321,3 +320,43 @@ def test_a_study_whose_trials_all_fail_raises_the_last_failure_and_can_be_taken_
     study = resume(project, HereAndNow(square))
     states = [trial.state for trial in study.trials]
     assert states == [TrialState.FAILED] * 3 + [TrialState.FINISHED]
+
+
+class Breaks(HereAndNow):
+    """Gives its slots up after the first trial."""
+
+    def start(self, crew: Crew, service: PoolService) -> Gone:
+        answer = service.ask(AskTrial(number=0, incarnation="a", host="here"))
+        assert answer.trial is not None
+        self.given.append(answer.trial)
+        ended = self._run(answer.trial)
+        service.ask(AskTrial(number=0, incarnation="a", host="here", ended=ended))
+        service.give_up(BackendFailed("here", "it was stopped"))
+        return Gone()
+
+
+def test_a_study_whose_backend_breaks_raises_its_error_and_can_be_taken_up_again(project: Project) -> None:
+    with pytest.raises(BackendFailed, match="it was stopped"):
+        run(project, Breaks(square))
+    assert the_run(project).record().state is RunState.FAILED
+    backend = HereAndNow(square)
+    study = resume(project, backend)
+    assert [trial.number for trial in backend.given] == [1, 2, 3]
+    assert [trial.value for trial in study.trials] == [0.0, 1.0, 4.0, 9.0]
+
+
+class KeepsItsCrew(HereAndNow):
+    """Keeps what it was asked for."""
+
+    def start(self, crew: Crew, service: PoolService) -> Gone:
+        self.crew = crew
+        return super().start(crew, service)
+
+
+def test_a_study_asks_for_a_slot_each_that_may_start_as_soon_as_there_is_room(project: Project) -> None:
+    backend = KeepsItsCrew(square)
+    run(project, backend)
+    assert [member.number for member in backend.crew.members] == [0]
+    assert (backend.crew.is_gang, backend.crew.detached) == (False, None)
+    assert backend.crew.most_starts > 1
+    assert backend.crew.work.describe([0]) == "hopyard: study squares, 1 at once"

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from hopyard.control.queue import Verdict
 from hopyard.protocol.channel import GO_ON, JUDGE, STOP
+from hopyard.protocol.messages import Verdict
 from hopyard.search.trial.listener import REPORT_SECONDS, TrialListener
 from hopyard.search.trial.order import ENDED
 

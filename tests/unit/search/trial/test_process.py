@@ -12,8 +12,8 @@ import cloudpickle
 import psutil
 import pytest
 
-from hopyard.control.queue import Verdict
 from hopyard.protocol.channel import is_hopeless
+from hopyard.protocol.messages import Verdict
 from hopyard.search.trial.call import TrialCall
 from hopyard.search.trial.listener import TrialListener
 from hopyard.search.trial.order import PAYLOAD_FILE, Ending, TrialOrder

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -12,9 +12,12 @@ from hopyard.codec.records import decode
 from hopyard.control.queue import Queue, StudyRules
 from hopyard.errors import DriverOutOfReach, PeerGone
 from hopyard.protocol.assignment import Assignment
+from hopyard.protocol.messages import AskTrial, Message, ReportTrial
+from hopyard.protocol.outcome import Outcome
 from hopyard.run.context import NodeContext
-from hopyard.search.study.scheduler import NEXT, REPORT, TrialScheduler
+from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.trial.call import TrialCall
+from hopyard.search.trial.process_trials import ProcessTrials
 from hopyard.search.trial.result import Wanted
 from hopyard.search.trial.slot import Slot, SlotOrders
 from hopyard.store import Project
@@ -24,7 +27,8 @@ from hopyard.tracking import RunId, TrialRecord, TrialState
 pytestmark = pytest.mark.unit
 
 RUN = RunId("app", "search", 1)
-Message = Mapping[str, Any]
+A = TypeVar("A")
+Look = Callable[[Message[Any]], None]
 
 
 def work(number: int) -> dict[str, float]:
@@ -76,27 +80,50 @@ class Driver:
     def __init__(self, *numbers: int) -> None:
         self.book = Trials(numbers)
         self.service = TrialScheduler(Queue(StudyRules(trials=len(numbers))), self.book, commit=lambda: None)
-        self.before: Callable[[str, Message], None] = lambda *_: None
-        self.after: Callable[[str, Message], None] = lambda *_: None
+        self.before: Look = lambda _: None
+        self.after: Look = lambda _: None
 
-    def call(self, method: str, message: Message) -> Message:
-        self.before(method, message)
-        answer = self.service.call(method, message)
-        self.after(method, message)
+    def ask(self, message: Message[A]) -> A:
+        self.before(message)
+        answer = self.service.ask(message)
+        self.after(message)
         return answer
 
+    def deliver(self, number: int, incarnation: str, outcome: Outcome) -> None:
+        raise AssertionError(outcome)
 
-def slot(driver: Driver, function: Callable[..., Any] = work, **options: Any) -> Slot:
-    payload = TrialCall.of(function, ("metric",), Wanted.VALUE).dump()
-    orders = SlotOrders(
+
+class RunningSlot:
+    """A slot beside its driver, whose trials are in processes."""
+
+    def __init__(self, driver: Driver, orders: SlotOrders) -> None:
+        self._driver = driver
+        self._orders = orders
+        self._slot: Slot | None = None
+
+    def run(self) -> int:
+        with ProcessTrials(self._orders, 0, gpus=None, is_remote=False) as trials:
+            self._slot = Slot(0, self._driver, trials, lease_seconds=self._orders.lease_seconds)
+            return self._slot.run()
+
+    def stop(self, reason: str) -> None:
+        assert self._slot is not None
+        self._slot.stop(reason)
+
+
+def orders_of(function: Callable[..., Any] = work, **options: Any) -> SlotOrders:
+    return SlotOrders(
         run_id=RUN,
         study="vintage",
         project=Project.open(),
-        payload=payload,
+        payload=TrialCall.of(function, ("metric",), Wanted.VALUE).dump(),
         objectives=("metric",),
         **options,
     )
-    return Slot(orders, 0, driver)
+
+
+def slot(driver: Driver, function: Callable[..., Any] = work, **options: Any) -> RunningSlot:
+    return RunningSlot(driver, orders_of(function, **options))
 
 
 def gone() -> PeerGone:
@@ -113,15 +140,15 @@ def test_a_slot_runs_trials_in_one_process_until_there_are_no_more() -> None:
     assert [(record.number, record.value) for record in driver.book.told] == [(0, 0.0), (1, 1.0), (2, 2.0)]
     assert len({record.result["process"] for record in driver.book.told}) == 1
     assert not driver.service.look(lambda queue: queue.slots)
-    assert not descendants(os.getpid(), "trial_entry")
+    assert not descendants(os.getpid(), "hopyard.search.trial.entry")
 
 
 def test_a_slot_that_is_told_to_end_after_its_last_question_says_that_it_leaves() -> None:
     driver = Driver(0)
     asking = slot(driver)
 
-    def end(method: str, _: Message) -> None:
-        if method == NEXT and driver.service.look(lambda queue: queue.is_over):
+    def end(message: Message[Any]) -> None:
+        if isinstance(message, AskTrial) and driver.service.look(lambda queue: queue.is_over):
             asking.stop("the study is done")  # as its lease does
 
     driver.after = end
@@ -133,8 +160,8 @@ def test_a_trial_is_stored_before_it_is_told() -> None:
     driver = Driver(0, 1)
     stored_when_told: list[int] = []
 
-    def look(method: str, message: Message) -> None:
-        if method == NEXT and message["ended"] is not None:
+    def look(message: Message[Any]) -> None:
+        if isinstance(message, AskTrial) and message.ended is not None:
             stored_when_told.append(len(records()))
 
     driver.before = look
@@ -155,8 +182,8 @@ def test_a_call_that_fails_is_made_again_and_no_trial_is_lost_or_run_twice() -> 
     driver = Driver(0, 1)
     failures = iter([False, True, False, True])
 
-    def fail(method: str, _: Message) -> None:
-        if method == NEXT and next(failures, False):
+    def fail(message: Message[Any]) -> None:
+        if isinstance(message, AskTrial) and next(failures, False):
             raise gone()
 
     driver.after = fail  # the driver has heard it, and its answer is lost
@@ -167,7 +194,7 @@ def test_a_call_that_fails_is_made_again_and_no_trial_is_lost_or_run_twice() -> 
 def test_a_slot_whose_driver_is_gone_for_too_long_gives_up() -> None:
     driver = Driver(0, 1)
 
-    def fail_once_a_trial_is_given_out(*_: object) -> None:
+    def fail_once_a_trial_is_given_out(_: Message[Any]) -> None:
         if driver.book.asked:
             raise gone()
 
@@ -175,7 +202,7 @@ def test_a_slot_whose_driver_is_gone_for_too_long_gives_up() -> None:
     with pytest.raises(DriverOutOfReach):
         slot(driver, lease_seconds=1.0).run()
     assert len(records()) == 1  # which the next driver finds
-    assert not descendants(os.getpid(), "trial_entry")
+    assert not descendants(os.getpid(), "hopyard.search.trial.entry")
 
 
 def stored() -> list[tuple[int, TrialState, float | None]]:
@@ -187,8 +214,8 @@ def test_a_trial_that_has_finished_when_its_driver_is_gone_keeps_its_value() -> 
     driver = Driver(3)
     ending = slot(driver, report_and_work)
 
-    def be_gone(method: str, _: Message) -> None:
-        if method == REPORT:
+    def be_gone(message: Message[Any]) -> None:
+        if isinstance(message, ReportTrial):
             ending.stop("its driver is gone")  # as its lease does
         if driver.book.asked:
             raise gone()
@@ -201,7 +228,7 @@ def test_a_trial_that_has_finished_when_its_driver_is_gone_keeps_its_value() -> 
 def test_a_trial_that_asks_a_driver_who_is_gone_leaves_no_record() -> None:
     driver = Driver(3)
 
-    def be_gone(*_: object) -> None:
+    def be_gone(_: Message[Any]) -> None:
         if driver.book.asked:
             raise gone()
 
@@ -215,10 +242,10 @@ def test_a_slot_whose_trial_went_to_another_leaves_no_record_and_asks_for_the_ne
     driver = Driver(3, 4)
     losses = iter([True])
 
-    def lose_trial_3(method: str, message: Message) -> None:
-        if method == REPORT and next(losses, False):
+    def lose_trial_3(message: Message[Any]) -> None:
+        if isinstance(message, ReportTrial) and next(losses, False):
             driver.service.look(
-                lambda queue: queue.leave(0, incarnation=message["incarnation"])
+                lambda queue: queue.leave(0, incarnation=message.incarnation)
             )  # as if it had been silent
 
     driver.before = lose_trial_3
@@ -231,8 +258,8 @@ def test_a_slot_that_is_stopped_ends_its_trial_and_tells_nobody() -> None:
     driver = Driver(0, 9)
     stopping = slot(driver)
 
-    def stop_with_trial_9(method: str, _: Message) -> None:
-        if driver.book.asked == 2 and method != NEXT:
+    def stop_with_trial_9(message: Message[Any]) -> None:
+        if driver.book.asked == 2 and not isinstance(message, AskTrial):
             driver.service.stop("enough")
 
     driver.before = stop_with_trial_9
