@@ -3,28 +3,30 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hopyard.search.trial.cluster_slots import ClusterSlotBackend
-from hopyard.search.trial.slots import ProcessSlotBackend
 
 from hopyard import NodeContext, Project
-from hopyard.backends.base import GroupEnd, GroupOptions
-from hopyard.backends.inline import InlineBackend, InlineGroup
+from hopyard.backends.base import Crew, Workers
+from hopyard.backends.inline import InlineBackend
 from hopyard.control.queue import Queue, StudyRules
+from hopyard.control.service import PoolService
 from hopyard.errors import BackendFailed, NotEnoughSlots
 from hopyard.protocol.assignment import Assignment
-from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.messages import Arrive, Ended, Left
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.search.study.scheduler import TrialScheduler
 from hopyard.search.trial.call import TrialCall
+from hopyard.search.trial.cluster_trials import ClusterBackend, Clusters
 from hopyard.search.trial.result import Wanted
 from hopyard.search.trial.run import NOT_STORED
 from hopyard.search.trial.slot import SlotOrders
-from hopyard.tracking import RunId, TrialRecord, TrialState
-from hopyard.worker.task import NodeTask
+from hopyard.search.trial.slot_work import ClusterSlotWork
+from hopyard.tracking import NodeOutcome, NodeState, RunId, TrialRecord, TrialState
+from hopyard.worker.gpus.request import DeviceRequest
+from hopyard.worker.work import Member
 
 pytestmark = pytest.mark.unit
 
@@ -74,12 +76,12 @@ class Backend(InlineBackend):
         self._error = error
         self.starts = 0
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> InlineGroup:
+    def start(self, crew: Crew, service: PoolService) -> Workers:
         self.starts += 1
         error, self._error = self._error, None
         if error is not None:
             raise error
-        return super().start(tasks, options)
+        return super().start(crew, service)
 
 
 class LongEnd(Backend):
@@ -89,19 +91,66 @@ class LongEnd(Backend):
         super().__init__()
         self._seconds = seconds
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Any:
+    def start(self, crew: Crew, service: PoolService) -> Workers:
         self.starts += 1
-        return self
+        service.ask(Arrive(number=0, incarnation="a", address="a:1", host="here"))
+        return LateToEnd(service, self._seconds)
 
-    def wait(self, timeout: float | None = None) -> GroupEnd | None:
-        threading.Event().wait(timeout)
-        return None
 
-    def stop(self, reason: str) -> None:
-        threading.Event().wait(self._seconds)
+class LateToEnd:
+    """A node that ends so many seconds after it was told to."""
 
-    def status(self) -> tuple[NodeStatus, ...]:
-        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING),)
+    have_left = False
+    refusal = None
+
+    def __init__(self, service: PoolService, seconds: float) -> None:
+        self._service = service
+        self._seconds = seconds
+        self._told: float | None = None
+        self.has_ended = False
+
+    def watch(self) -> None:
+        if not self._service.is_ending or self.has_ended:
+            return
+        self._told = self._told or time.monotonic()
+        if time.monotonic() - self._told > self._seconds:
+            self.has_ended = True
+            record = NodeOutcome(
+                rank=0, role="chief", host="here", state=NodeState.KILLED, started=0.0, ended=1.0
+            )
+            end = Ended(number=0, incarnation="a", record=record, heartbeat=Heartbeat())
+            self._service.ask(end)
+            self._service.ask(Left(number=0, incarnation="a"))
+
+    def close(self, patience: float) -> None:
+        assert self.has_ended
+
+
+class Vanishing(Backend):
+    """A backend whose first cluster loses its executor, and says so."""
+
+    def start(self, crew: Crew, service: PoolService) -> Workers:
+        if self.starts:
+            return super().start(crew, service)
+        self.starts += 1
+        service.ask(Arrive(number=0, incarnation="a", address="a:1", host="here"))
+        return Vanished(service)
+
+
+class Vanished:
+    """A node that is never heard again."""
+
+    have_left = False
+    refusal = None
+
+    def __init__(self, service: PoolService) -> None:
+        self._service = service
+
+    def watch(self) -> None:
+        self._service.suspect()
+
+    def close(self, patience: float) -> None:
+        """Has nobody to wait for."""
 
 
 def search(
@@ -127,23 +176,24 @@ def search(
         lease_seconds=LEASE_SECONDS,
         trial_seconds=trial_seconds,
     )
-    where = ClusterSlotBackend(
-        inner=ProcessSlotBackend(),
-        call=call,
-        nodes=1,
-        options={"backend": backend, "project": Project.open()},
+    clusters = Clusters(call=call, nodes=1, options={"backend": backend, "project": Project.open()})
+    crew = Crew(
+        work=ClusterSlotWork(orders=orders, clusters=clusters),
+        members=tuple(Member(number=number) for number in range(slots)),
     )
-    running = where.start(orders, slots, service)
+    running = ClusterBackend(inner=backend, nodes=1).start(crew, service)
     try:
         while not service.tick():
-            running.check()
+            running.watch()
             service.news.wait(0.05)
             if slots_were is not None:
                 slots_were.append(service.look(lambda queue: len(queue.slots)))
+        if service.error is not None:
+            raise service.error
         service.settle()
     finally:
         service.stop("the test is over")
-        running.close()
+        running.close(0.0)
     return trials.told
 
 
@@ -187,6 +237,39 @@ def test_a_plan_that_never_fits_is_refused_by_the_first_trial() -> None:
     refusal = NotEnoughSlots(9, "slots", 2, "2 executors x 1 core", "ask for more")
     with pytest.raises(NotEnoughSlots):
         search(Trials(2), Backend(refusal))
+
+
+def test_a_cluster_that_lost_its_executor_is_no_failure_of_its_trial_which_runs_again() -> None:
+    backend = Vanishing()
+    (record,) = search(Trials(1), backend, count=1)
+    assert (record.state, record.value, record.attempt) == (TrialState.FINISHED, 0.0, 1)
+    assert backend.starts == 2
+
+
+# --- where clusters run ----------------------------------------------------------------------------
+
+
+class Roomy(Backend):
+    """A backend with room for so many nodes."""
+
+    def __init__(self, nodes: int) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def room(self, devices: DeviceRequest) -> int:
+        return self._nodes
+
+
+@pytest.mark.parametrize(("nodes", "expected"), [(1, 1), (2, 1), (3, 1), (4, 2), (7, 3)])
+def test_there_is_room_for_a_cluster_for_each_of_its_size_and_for_one_at_least(
+    nodes: int, expected: int
+) -> None:
+    assert ClusterBackend(inner=Roomy(nodes), nodes=2).room(DeviceRequest()) == expected
+
+
+def test_a_study_of_clusters_is_on_record_as_where_these_are() -> None:
+    where = ClusterBackend(inner=Backend(), nodes=2)
+    assert (where.name, where.application, where.encrypts) == ("inline", None, False)
 
 
 # --- heartbeats ------------------------------------------------------------------------------------
