@@ -160,8 +160,9 @@ class Group:
     def _outcomes(self) -> tuple[Outcome, ...]:
         """Returns what is known of each node: what it brought, else its last words, else its silence."""
         hosts = {status.rank: status.host for status in self._coordinator.status()}
-        known = {rank: self._told(rank, record) for rank, record in self._gang.records.items()}
-        known |= self._gang.outcomes
+        known = dict(self._gang.outcomes)
+        for rank, record in self._gang.records.items():
+            known[rank] = known.get(rank) or self._told(rank, record)
         for rank, reason in self._gang.lost.items():
             known[rank] = lost_outcome(self._tasks[rank], hosts[rank], reason)
         return tuple(known.get(rank) or absent_outcome(self._tasks[rank]) for rank in sorted(self._tasks))
