@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,9 +15,10 @@ import pytest
 
 import hopyard
 from hopyard import Cluster, NodeContext, Project, errors
-from hopyard.backends.base import Group, GroupOptions
+from hopyard.backends.base import Crew, Workers
 from hopyard.backends.processes import ProcessesBackend
 from hopyard.control.gang import Timeouts
+from hopyard.control.service import PoolService
 from hopyard.errors import (
     AlreadyStarted,
     MissingDependency,
@@ -28,15 +29,15 @@ from hopyard.errors import (
     RunStopped,
     StopTimeout,
 )
-from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.messages import Arrive, Ended, Left
+from hopyard.protocol.node_status import Heartbeat, Phase
 from hopyard.protocol.plan import Plan
 from hopyard.run.options import TrainSpec
 from hopyard.testing.node_functions import serve_for_ever, square, wait_for_ever
 from hopyard.testing.processes import still_running
 from hopyard.testing.watching import sign_in, signed_in, wait_until
-from hopyard.tracking import NodeState, RunReader, RunRecord, RunState, list_runs
+from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunRecord, RunState, list_runs
 from hopyard.worker.gpus.request import DeviceRequest
-from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
 
@@ -146,8 +147,8 @@ class FullBackend:
     application = None
     encrypts = False
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Group:
-        raise NotEnoughSlots(len(tasks), "slots", 0, "full", "wait")
+    def start(self, crew: Crew, service: PoolService) -> Workers:
+        raise NotEnoughSlots(len(crew.members), "slots", 0, "full", "wait")
 
 
 def test_a_cluster_that_could_not_start_tells_why_to_all_who_ask_later() -> None:
@@ -269,29 +270,35 @@ def test_a_stop_that_cannot_be_recorded_is_told(caplog: pytest.LogCaptureFixture
 
 
 class Deaf:
-    """A backend whose nodes end when they want to, whoever tells them to."""
+    """A backend whose node ends when it was told to and wants to."""
 
     name = "deaf"
     application = None
     encrypts = False
+    have_left = False
+    refusal = None
 
     def __init__(self) -> None:
         self.want = threading.Event()
+        self._has_ended = False
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> Deaf:
+    def start(self, crew: Crew, service: PoolService) -> Deaf:
+        self._service = service
+        service.ask(Arrive(number=0, incarnation="a", address="a:1", host="here"))
         return self
 
-    def wait(self, timeout: float | None = None) -> None:
-        self.want.wait(timeout)
+    def watch(self) -> None:
+        if self._has_ended or not (self._service.is_ending and self.want.is_set()):
+            return
+        self._has_ended = True
+        record = NodeOutcome(
+            rank=0, role="chief", host="here", state=NodeState.KILLED, started=0.0, ended=1.0
+        )
+        self._service.ask(Ended(number=0, incarnation="a", record=record, heartbeat=Heartbeat()))
+        self._service.ask(Left(number=0, incarnation="a"))
 
-    def stop(self, reason: str) -> None:
+    def close(self, patience: float) -> None:
         assert self.want.wait(30)
-
-    def grant(self, grace_seconds: float) -> None:
-        raise AssertionError(grace_seconds)
-
-    def status(self) -> tuple[NodeStatus, ...]:
-        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING),)
 
 
 def test_a_stop_that_nobody_hears_is_an_error_that_says_so() -> None:

@@ -6,13 +6,17 @@ import shutil
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hopyard import Project
-from hopyard.backends.base import GroupEnd, GroupOptions
+from hopyard.backends.base import Crew
+from hopyard.backends.group import GroupEnd
+from hopyard.control.restart_policy import MOST_PORT_RACES
+from hopyard.control.service import PoolService
 from hopyard.errors import (
     BackendFailed,
     EndNotRecorded,
@@ -24,15 +28,18 @@ from hopyard.errors import (
     RunStopped,
     StoreFailed,
 )
-from hopyard.protocol.node_status import NodeStatus, Phase
+from hopyard.protocol.messages import Arrive, Beat, Ended, Left, Reply
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.outcome import Outcome
-from hopyard.run.controller import LONGEST_VALUE, MOST_PORT_RACES, RunController, RunPlan
+from hopyard.run.controller import LONGEST_VALUE, RunController, RunPlan
 from hopyard.run.options import TrainSpec
 from hopyard.tracking import NodeOutcome, NodeState, RunReader, RunState, RunWriter
-from hopyard.worker.task import NodeTask
+from hopyard.worker.node_work import NodeWork
 
 pytestmark = pytest.mark.unit
 
+INCARNATION = "scripted"
+LOOKS = 2  # at the workers, between two looks of the controller at how the nodes are doing, at the most
 Ending = GroupEnd | HopyardError | None  # None: it goes on until it is stopped
 
 
@@ -59,40 +66,83 @@ def bad(message: str = "ValueError: no luck", **more: Any) -> GroupEnd:
     return GroupEnd(outcomes=(outcome(0, NodeState.FAILED, message, **more),), culprit=0)
 
 
-class ScriptedGroup:
-    """A group that ends as it is written."""
+class ScriptedWorkers:
+    """Nodes of one attempt: they tell some addresses, and end as it is written."""
 
-    def __init__(self, ending: Ending, urls: list[str], step: int | None) -> None:
+    have_left = False
+    refusal = None
+
+    def __init__(self, backend: ScriptedBackend, crew: Crew, service: PoolService, ending: Ending) -> None:
+        self._backend = backend
+        self._service = service
         self._ending = ending
-        self._urls = urls
-        self._step = step
-        self.on_end: Callable[[], None] = lambda: None
+        self._looks = 0
+        self._has_ended = False
         self.stopped = ""
-        self.granted = 0.0
+        self.grace: float | None = None
+        if isinstance(ending, HopyardError):
+            return
+        for member in crew.members:
+            arrival = Arrive(number=member.number, incarnation=INCARNATION, address="a:1", host="there")
+            service.ask(arrival)
 
-    def wait(self, timeout: float | None = None) -> GroupEnd | None:
-        if isinstance(self._ending, HopyardError):
+    def watch(self) -> None:
+        if self._has_ended:
+            return
+        if isinstance(self._ending, BackendFailed):
+            self._service.give_up(self._ending)
+        elif isinstance(self._ending, HopyardError):
             raise self._ending
-        if self._ending is None:
-            return None
-        if self._urls:
-            return None
-        self.on_end()
-        return self._ending
+        elif self._ending is None:
+            self._end_when_told()
+        elif self._backend.urls:
+            self._tell_where_tensorboard_is()
+        else:
+            self._has_ended = True
+            self._backend.on_end()
+            self._end(self._ending)
 
-    def stop(self, reason: str) -> None:
-        self.stopped = reason
+    def close(self, patience: float) -> None:
+        """Has nobody to wait for."""
 
-    def grant(self, grace_seconds: float) -> None:
-        self.granted = grace_seconds
+    def _tell_where_tensorboard_is(self) -> None:
+        self._beat(0, tensorboard=self._backend.urls[0])
+        self._looks += 1
+        if self._looks % LOOKS == 0:
+            del self._backend.urls[0]
 
-    def status(self) -> tuple[NodeStatus, ...]:
-        notes = {"tensorboard": self._urls.pop(0)} if self._urls else {}
-        return (NodeStatus(rank=0, role="chief", phase=Phase.RUNNING, notes=notes, step=self._step),)
+    def _end_when_told(self) -> None:
+        self.stopped = self._beat(0).stop or ""
+        if self.stopped:
+            self._has_ended = True
+            self._deliver(outcome(0, NodeState.KILLED, "it was stopped"))
+
+    def _end(self, end: GroupEnd) -> None:
+        if end.culprit is None:  # what has failed did so after its function had returned
+            for each in end.outcomes:
+                record = replace(each.record, state=NodeState.FINISHED)
+                message = Ended(
+                    number=record.rank, incarnation=INCARNATION, record=record, heartbeat=self._sign()
+                )
+                self._service.ask(message)
+        for each in sorted(end.outcomes, key=lambda each: each.record.rank != end.culprit):
+            self._deliver(each)
+
+    def _deliver(self, ended: Outcome) -> None:
+        rank = ended.record.rank
+        self.grace = self._beat(rank).release
+        self._service.deliver(rank, INCARNATION, ended)
+        self._service.ask(Left(number=rank, incarnation=INCARNATION))
+
+    def _beat(self, rank: int, **notes: str) -> Reply:
+        return self._service.ask(Beat(number=rank, incarnation=INCARNATION, heartbeat=self._sign(**notes)))
+
+    def _sign(self, **notes: str) -> Heartbeat:
+        return Heartbeat(step=self._backend.step, notes=notes)
 
 
 class ScriptedBackend:
-    """A backend whose groups, one for each attempt, end as they are written."""
+    """A backend whose workers, those of one attempt after the other, end as they are written."""
 
     name = "scripted"
     application = None
@@ -100,19 +150,17 @@ class ScriptedBackend:
 
     def __init__(self, *endings: Ending, urls: Sequence[str] = (), step: int | None = None) -> None:
         self._endings = list(endings)
-        self._step = step
-        self._urls = list(urls)
+        self.step = step
+        self.urls = list(urls)
         self.attempts: list[int] = []
-        self.graces: list[float] = []
-        self.groups: list[ScriptedGroup] = []
+        self.groups: list[ScriptedWorkers] = []
         self.on_start: Callable[[], None] | None = None
         self.on_end: Callable[[], None] = lambda: None
 
-    def start(self, tasks: Sequence[NodeTask], options: GroupOptions) -> ScriptedGroup:
-        self.attempts.append(tasks[0].attempt)
-        self.graces.append(options.timeouts.grace)
-        self.groups.append(ScriptedGroup(self._endings.pop(0), self._urls, self._step))
-        self.groups[-1].on_end = self.on_end
+    def start(self, crew: Crew, service: PoolService) -> ScriptedWorkers:
+        assert isinstance(crew.work, NodeWork)
+        self.attempts.append(crew.work.task.attempt)
+        self.groups.append(ScriptedWorkers(self, crew, service, self._endings.pop(0)))
         if self.on_start is not None:
             self.on_start()
         return self.groups[-1]
@@ -410,9 +458,27 @@ def test_an_address_that_can_not_be_recorded_ends_no_training() -> None:
     assert run.announced == ["http://a"]
 
 
-def test_the_evaluators_time_counts_for_this_attempt_and_the_next_ones() -> None:
-    backend = ScriptedBackend(bad(), good())
-    run = Run(backend, max_restarts=1)
+def with_evaluator(backend: ScriptedBackend) -> Run:
+    return Run(backend, nodes=2, evaluator=True, max_restarts=1)
+
+
+def test_the_evaluators_time_is_what_was_asked_for() -> None:
+    backend = ScriptedBackend(good(2))
+    with_evaluator(backend).carry_out()
+    assert [group.grace for group in backend.groups] == [30.0]
+
+
+def test_the_evaluators_time_can_be_changed_while_the_nodes_run() -> None:
+    backend = ScriptedBackend(good(2))
+    run = with_evaluator(backend)
+    backend.on_end = lambda: run.conductor.grant(77.0)
+    run.carry_out()
+    assert [group.grace for group in backend.groups] == [77.0]
+
+
+def test_the_evaluators_time_counts_for_the_next_attempts_too() -> None:
+    backend = ScriptedBackend(bad(), good(2))
+    run = with_evaluator(backend)
     backend.on_start = lambda: run.conductor.grant(77.0) if len(backend.groups) == 1 else None
     run.carry_out()
-    assert backend.graces == [30.0, 77.0]
+    assert [group.grace for group in backend.groups] == [None, 77.0]
