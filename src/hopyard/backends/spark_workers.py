@@ -182,13 +182,10 @@ class SparkWorkers:
 
     def _start(self, profile: ResourceProfile | None, members: Sequence[Member]) -> SparkJob:
         numbers = [member.number for member in members]
-        run = RunMembers(
-            work=self._work,
-            driver=RemoteDriver(endpoint=self._server.endpoint, outcome_key=self._service.outcome_key),
-        )
+        driver = RemoteDriver(endpoint=self._server.endpoint, outcome_key=self._service.outcome_key)
         return SparkJob(
             self._context,
-            _Rows(self._context, run, members, profile, is_barrier=self._is_barrier()),
+            _Rows(self._context, self._work, driver, members, profile, is_barrier=self._is_barrier()),
             group=self._job_group,
             description=self._work.describe(numbers),
             on_end=self._service.news,
@@ -229,14 +226,16 @@ class _Rows:
     """What a job computes; made in the job's thread."""
 
     context: SparkContext
-    run: RunMembers
+    work: Work
+    driver: RemoteDriver
     members: Sequence[Member]
     profile: ResourceProfile | None
     is_barrier: bool
 
     def __call__(self) -> Any:
         members = one_task_each(self.context, self.members, self.profile)
-        return (members.barrier() if self.is_barrier else members).mapPartitions(self.run)
+        spread = members.barrier() if self.is_barrier else members
+        return spread.mapPartitions(RunMembers(work=self.work, driver=self.driver))
 
 
 class _Job:
