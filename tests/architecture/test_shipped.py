@@ -7,12 +7,18 @@ import pickle
 
 import cloudpickle
 import pytest
-from hopyard.backends.spark_nodes import RunNodes
 
+from hopyard.backends.spark_workers import RunMembers
 from hopyard.protocol.plan import Plan
+from hopyard.search.trial.slot import SlotOrders
+from hopyard.search.trial.slot_work import SlotWork
 from hopyard.store import Project
 from hopyard.tracking import RunId
+from hopyard.wire import Endpoint
+from hopyard.worker.driver_link import RemoteDriver
+from hopyard.worker.node_work import DetachedNodeWork, NodeWork
 from hopyard.worker.task import NodeTask
+from hopyard.worker.work import Work
 
 pytestmark = pytest.mark.unit
 
@@ -26,32 +32,52 @@ SHIPS = {
 }
 
 
-def run_nodes(payload: bytes) -> RunNodes:
-    task = NodeTask(
+def node_task(payload: bytes) -> NodeTask:
+    return NodeTask(
         node=Plan.of(1).nodes[0],
         plan=Plan.of(1),
         run_id=RunId(app_id="application-1", kind="launcher", number=1),
         project=Project.open(),
         payload=payload,
     )
-    return RunNodes(task=task)
 
 
-def test_class_that_runs_nodes_is_pickled_by_reference():
-    data = cloudpickle.dumps(RunNodes)
+def works(payload: bytes) -> tuple[Work, ...]:
+    """Returns all that workers on executors do, for the same user function."""
+    task = node_task(payload)
+    orders = SlotOrders(
+        run_id=task.run_id, study="vintage", project=task.project, payload=payload, objectives=("metric",)
+    )
+    return NodeWork(task=task), DetachedNodeWork(task=task, seconds=1.0), SlotWork(orders=orders)
+
+
+def run_members(work: Work) -> RunMembers:
+    endpoint = Endpoint(host="127.0.0.1", port=1, token="t" * 32)
+    return RunMembers(work=work, driver=RemoteDriver(endpoint=endpoint, outcome_key=b"k" * 32))
+
+
+EACH_WORK = pytest.mark.parametrize("place", range(3), ids=["nodes", "nodes that leave", "slots"])
+
+
+def test_class_that_runs_workers_is_pickled_by_reference():
+    data = cloudpickle.dumps(RunMembers)
     assert len(data) < 100
-    assert pickle.loads(data) is RunNodes
+    assert pickle.loads(data) is RunMembers
 
 
-def test_node_on_its_way_to_an_executor_is_small_and_has_no_code():
-    data = cloudpickle.dumps(run_nodes(b""))
+@EACH_WORK
+def test_worker_on_its_way_to_an_executor_is_small_and_has_no_code(place: int):
+    data = cloudpickle.dumps(run_members(works(b"")[place]))
     assert len(data) < 2000
     assert b"cloudpickle" not in data  # its functions rebuild code; plain values need none of them
 
 
-def test_user_function_adds_only_its_own_bytes():
-    growth = len(cloudpickle.dumps(run_nodes(b"x" * 10_000))) - len(cloudpickle.dumps(run_nodes(b"")))
-    assert growth < 10_100
+@EACH_WORK
+def test_user_function_adds_only_its_own_bytes(place: int):
+    with_function, without = (
+        len(cloudpickle.dumps(run_members(works(payload)[place]))) for payload in (b"x" * 10_000, b"")
+    )
+    assert with_function - without < 10_100
 
 
 def test_spark_is_given_only_what_is_pickled_by_name(source):

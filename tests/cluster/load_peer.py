@@ -17,32 +17,26 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
-
-from hopyard.control.driver_wire import CoordinatorService
 
 from hopyard.control.coordinator import Coordinator
 from hopyard.control.gang import Gang, Timeouts
+from hopyard.control.pool_wire import PoolWire
 from hopyard.errors import HopyardError
+from hopyard.protocol.messages import Arrive, Beat, Reply
+from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
 from hopyard.wire import Endpoint, Json, WireClient, WireServer
-from hopyard.worker.lease import HEARTBEAT, REGISTER
+from hopyard.worker.driver_link import WireLink
 
 TICK_SECONDS = 0.5
 CALL_SECONDS = 5.0
 LEASE_SECONDS = 30.0
 THREADS = 16
-SIGN: dict[str, Json] = {
-    "step": 1200,
-    "metrics": {"loss": 0.125, "accuracy": 0.75},
-    "idle_seconds": 0.5,
-    "lines": [],
-    "notes": {},
-}
+SIGN = Heartbeat(step=1200, metrics={"loss": 0.125, "accuracy": 0.75}, idle_seconds=0.5)
 
 
-class CountingService(CoordinatorService):
-    """A coordinator that counts what it is asked."""
+class CountingWire(PoolWire):
+    """A coordinator on the wire that counts what it is asked."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         super().__init__(coordinator)
@@ -58,7 +52,7 @@ def serve(nodes: int) -> None:
     """Plays the driver."""
     gang = Gang(Plan.of(nodes), Timeouts(lease=LEASE_SECONDS), now=time.monotonic())
     coordinator = Coordinator(gang)
-    service = CountingService(coordinator)
+    service = CountingWire(coordinator)
     with WireServer(service, address="127.0.0.1") as server:
         say(server.endpoint.to_json())
         while not select.select([sys.stdin], [], [], TICK_SECONDS)[0]:
@@ -75,7 +69,7 @@ def serve(nodes: int) -> None:
 
 
 class SimulatedNode:
-    """A node without a process, and the messages of its lease: registers until it has the map, then beats."""
+    """A node without a process, and the messages of its lease: arrives until it has the map, then beats."""
 
     def __init__(self, endpoint: Endpoint, rank: int) -> None:
         self.rank = rank
@@ -84,42 +78,42 @@ class SimulatedNode:
         self.until = math.inf
         self.slowest = 0.0
         self.failures: list[str] = []
-        self._client = WireClient(endpoint, timeout=CALL_SECONDS)
+        self._link = WireLink(WireClient(endpoint, timeout=CALL_SECONDS))
 
     def call(self, seconds: float) -> float | None:
         """Makes the next call; returns when to make another one, None for never."""
         began = time.monotonic()
         try:
-            answer = self._beat() if self.places else self._register()
+            answer = self._beat() if self.places else self._arrive()
         except HopyardError as error:
             self.failures.append(str(error))
             return began + 1.0
         ended = time.monotonic()
         self.slowest = max(self.slowest, ended - began)
-        if answer["stop"] is not None:
-            self.failures.append(f"told to stop: {answer['stop']}")
+        if answer.stop is not None:
+            self.failures.append(f"told to stop: {answer.stop}")
             return None
-        if answer["members"] is not None:
-            self.places = len([place for places in answer["members"].values() for place in places])
+        if answer.members is not None:
+            self.places = len([place for places in answer.members.by_role.values() for place in places])
             self.until = ended + seconds
             return ended
-        again = ended + answer["again"]
+        again = ended + answer.again
         return again if again < self.until else None
 
-    def _register(self) -> Any:
+    def _arrive(self) -> Reply:
         address = f"10.{self.rank // 250}.{self.rank % 250}.1:8000"
-        message = {
-            "rank": self.rank,
-            "incarnation": f"life-{self.rank}",
-            "address": address,
-            "host": "a-host",
-        }
-        return self._client.call(REGISTER, message)
+        return self._link.ask(
+            Arrive(number=self.rank, incarnation=self._life, address=address, host="a-host")
+        )
 
-    def _beat(self) -> Any:
-        answer = self._client.call(HEARTBEAT, {"rank": self.rank, "incarnation": f"life-{self.rank}", **SIGN})
+    def _beat(self) -> Reply:
+        answer = self._link.ask(Beat(number=self.rank, incarnation=self._life, heartbeat=SIGN))
         self.beats += 1
         return answer
+
+    @property
+    def _life(self) -> str:
+        return f"life-{self.rank}"
 
 
 class Crowd:

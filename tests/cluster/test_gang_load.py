@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from hopyard.protocol.messages import Arrive
 from hopyard.wire import Endpoint, WireClient
-from hopyard.worker.lease import REGISTER
+from hopyard.worker.driver_link import WireLink
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -66,7 +67,7 @@ def test_a_thousand_nodes_find_each_other_and_keep_their_leases_with_a_driver_of
     assert [crowd["failures"] for crowd in nodes] == [[]] * PROCESSES
     assert (driver["lost"], driver["phases"]) == ([], {"running": NODES})
     due = NODES * SECONDS / BEAT_SECONDS
-    assert driver["calls"]["heartbeat"] >= 0.95 * due
+    assert driver["calls"]["beat"] >= 0.95 * due
 
 
 def test_a_driver_that_is_held_up_for_seconds_can_still_be_connected_to(start: Start) -> None:
@@ -76,9 +77,10 @@ def test_a_driver_that_is_held_up_for_seconds_can_still_be_connected_to(start: S
     resume = threading.Timer(2.5, server.send_signal, args=[signal.SIGCONT])
     resume.start()
     with WireClient(endpoint, timeout=10.0) as client:
-        answer = client.call(REGISTER, {"rank": 0, "incarnation": "a", "address": "b:1", "host": "c"})
+        answer = WireLink(client).ask(Arrive(number=0, incarnation="a", address="b:1", host="c"))
     resume.join()
-    assert answer["members"] == {"chief": ["b:1"]}
+    assert answer.members is not None
+    assert answer.members.by_role == {"chief": ("b:1",)}
 
 
 def heard(peer: subprocess.Popen[str]) -> dict[str, Any]:
