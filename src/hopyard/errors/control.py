@@ -31,6 +31,8 @@ class BackendFailed(HopyardError, RuntimeError):
 class JobCancelled(BackendFailed):
     """Somebody cancelled the Spark job that ran the nodes, in Spark's pages or in the program."""
 
+    text = BackendFailed.text
+
 
 class NodesMissing(HopyardError, TimeoutError):
     """Not all nodes of a run arrived in time.

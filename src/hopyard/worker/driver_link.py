@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -154,7 +155,7 @@ def deliver(
             link.deliver(number, incarnation, outcome)
         except OUT_OF_REACH as error:
             peer, cause = error.peer, str(error)
-            time.sleep(retry_seconds)  # the lease, or whatever as_long_as looks at, sets the end
+            threading.Event().wait(retry_seconds)  # the lease, or whatever as_long_as looks at, sets the end
         else:
             return
     raise DriverOutOfReach(peer, cause)
