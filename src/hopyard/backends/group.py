@@ -35,6 +35,7 @@ class GroupOptions:
         on_lines: Receives the rank and the output of nodes that stream it.
         on_driver: Whether parameter servers and evaluator run beside the driver.
         detach: Whether nodes leave their Spark tasks, so that others can have the slots.
+        others_need: Modules that those others need.
         address: Where nodes on other machines find the driver; None to find out.
         ports: The ports that the driver may listen on for them.
         tls: Whether they call it over TLS.
@@ -44,6 +45,7 @@ class GroupOptions:
     on_lines: Callable[[int, tuple[str, ...]], None] | None = None
     on_driver: bool = False
     detach: bool = False
+    others_need: tuple[str, ...] = ()
     address: str | None = None
     ports: tuple[int, ...] = ANY_PORT
     tls: bool = False
@@ -52,7 +54,7 @@ class GroupOptions:
         """Returns the workers that these nodes are."""
         task, start_seconds = tasks[0], self.timeouts.start
         # so that a node which does not manage to leave is told of before start_timeout has run out
-        detached = DetachedNodeWork(task=task, seconds=start_seconds / 2)
+        detached = DetachedNodeWork(task=task, seconds=start_seconds / 2, meanwhile=self.others_need)
         return Crew(
             work=NodeWork(task=task),
             detached=detached if self.detach else None,

@@ -36,6 +36,7 @@ from hopyard.worker.task import Companion, NodeTask, driver_search_path
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
+FEED_TASKS = ("hopyard.feed.task.functions",)  # by name: a driver that feeds nothing does not load it
 INTERRUPT_SECONDS = 1.0
 LONGEST_VALUE = 20_000  # a history of a hundred epochs with some metrics has room
 
@@ -129,6 +130,7 @@ class RunController:
             on_lines=on_lines,
             on_driver=plan.spec.on_driver,
             detach=plan.spec.feed,
+            others_need=FEED_TASKS if plan.spec.feed else (),
             address=plan.spec.driver_address,
             ports=plan.spec.driver_ports,
             tls=plan.tls,

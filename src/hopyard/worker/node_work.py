@@ -46,10 +46,12 @@ class DetachedNodeWork:
     Attributes:
         task: What the nodes have in common.
         seconds: How long it may take until the driver has heard of one.
+        meanwhile: Modules that the tasks which come after these need; they are imported while the nodes start.
     """
 
     task: NodeTask
     seconds: float
+    meanwhile: tuple[str, ...] = ()
 
     def run(self, member: Member, driver: Driver, host: Host) -> None:
         """Returns when all nodes of the run have arrived; if this one does not start, the driver is told."""
@@ -62,7 +64,7 @@ class DetachedNodeWork:
             executor=os.getppid(),
         )
         try:
-            depart(orders, self.seconds)
+            depart(orders, self.seconds, meanwhile=self.meanwhile)
         except SupervisorNotStarted as error:
             reason = f"its supervisor did not start: {error.cause}"
             tell(orders, reason, error.last_lines, seconds=CALL_SECONDS)

@@ -7,6 +7,7 @@ be given the same slot, and the same GPU.
 
 from __future__ import annotations
 
+import importlib
 import os
 import selectors
 import signal
@@ -59,7 +60,9 @@ class Orders:
         return orders
 
 
-def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> None:
+def depart(
+    orders: Orders, seconds: float, command: Sequence[str] = COMMAND, *, meanwhile: Sequence[str] = ()
+) -> None:
     """Starts a supervisor and returns once all nodes of its run have arrived, or need not arrive any more.
 
     Args:
@@ -67,6 +70,7 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
         seconds: How long it may take until the driver has heard of it. How long it then waits for other nodes is
             the driver's to decide.
         command: The main program, without its argument.
+        meanwhile: Modules that the next tasks in this process need: it has nothing to do until the node is there.
 
     Raises:
         SupervisorNotStarted: The driver has not heard of it. No process is left.
@@ -88,6 +92,8 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
                 pass_fds=[write],
                 start_new_session=True,
             )
+        for module in meanwhile:
+            importlib.import_module(module)
         word = _first_word(heard, seconds)
         if word is None:
             # the pipe is open, so some process of the group is there, and its id is nobody else's
