@@ -151,7 +151,8 @@ class SparkWorkers:
             error = job.end
             if error is not None:
                 self._start_again_or_give_up(job, error)
-            elif not (job.is_running or self.have_left or self._service.is_ending):
+            elif not (job.is_running or self._crew.is_gang or self._service.is_ending):
+                # a gang is told of the end of each node; those of other jobs, or beside the driver, may still be at work
                 self._start_again_or_give_up(job, BackendFailed("spark", "its workers left before the end"))
 
     def close(self, patience: float) -> None:
