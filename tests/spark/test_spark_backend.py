@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hopyard
+from hopyard import Project
 from hopyard.backends.base import Backend
 from hopyard.backends.spark import SparkBackend
 from hopyard.errors import BackendFailed, NotPicklable
 from hopyard.testing.backend_contract import ProcessContract
 from hopyard.testing.detaching import DetachingBackend
-from hopyard.testing.node_functions import square
+from hopyard.testing.node_functions import serve_for_ever, square
+from hopyard.tracking import NodeState, RunReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +40,21 @@ def test_the_active_session_is_used_by_default(spark: SparkSession) -> None:
     result = hopyard.launch(square, {"x": 3})
     assert result.value == 9
     assert result.run_id.startswith(spark.sparkContext.applicationId)
+
+
+@pytest.mark.parametrize("backend", [SparkBackend, DetachingBackend])
+def test_a_parameter_server_beside_the_driver_is_ended_in_peace_when_the_spark_job_is_over(
+    spark: SparkSession, backend: type[SparkBackend]
+) -> None:
+    result = hopyard.launch(
+        serve_for_ever, nodes=2, ps=1, driver_ps_nodes=True, backend=backend(spark.sparkContext)
+    )
+    assert result.values[1] is None
+    _, outcome = RunReader(Project.open(), result.run_id).outcomes()
+    assert (outcome.state, outcome.message) == (
+        NodeState.FINISHED,
+        "it was ended when the training was done",
+    )
 
 
 def test_a_captured_session_is_refused_at_once_by_name(spark: SparkSession) -> None:
