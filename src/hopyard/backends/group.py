@@ -154,8 +154,9 @@ class Group:
         self._workers.close(LEAVE_SECONDS if has_all else LOST_SECONDS)
         if gang.error is not None:
             raise self._workers.refusal or gang.error
+        is_well = has_all and all(outcome.ok for outcome in gang.outcomes.values())
         is_cancelled = isinstance(gang.broken, JobCancelled)
-        if gang.broken is not None and not has_all and (gang.culprit is None or is_cancelled):
+        if gang.broken is not None and not is_well and (gang.culprit is None or is_cancelled):
             raise gang.broken
         return GroupEnd(outcomes=self._outcomes(), culprit=gang.culprit)
 

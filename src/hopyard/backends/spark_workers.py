@@ -161,6 +161,9 @@ class SparkWorkers:
             deadline = time.monotonic() + patience
             for job in self._jobs:
                 job.join(max(0.0, deadline - time.monotonic()))
+            for error in [job.end for job in self._jobs]:
+                if error is not None:  # before others are cancelled here: that is no error
+                    self._service.give_up(error)
             self._cancel()
 
     def _start_if_there_is_room(self) -> None:

@@ -229,8 +229,8 @@ class Gang:
 
     def give_up(self, error: Exception, now: float) -> None:
         """Records that nodes which are not here will not come any more: the backend that starts them has ended."""
-        if len(self.records) == len(self._members):
-            return  # nobody is to come
+        if all(member.phase is Phase.FINISHED for member in self._members.values()):
+            return  # nobody is to come, and nobody was stopped for it
         self._broken = self._broken or error
         self.suspect(now)
         self.stop(f"the run has lost its backend: {error}")
