@@ -38,8 +38,15 @@ class Nodes:
     application = None
     encrypts = False
 
-    def __init__(self, *steps: Script, have_left: bool = False, refusal: HopyardError | None = None) -> None:
+    def __init__(
+        self,
+        *steps: Script,
+        at_close: Script = lambda _: None,
+        have_left: bool = False,
+        refusal: HopyardError | None = None,
+    ) -> None:
         self._steps = list(steps)
+        self._at_close = at_close
         self.have_left = have_left
         self.refusal = refusal
         self.patience: float | None = None
@@ -58,6 +65,7 @@ class Nodes:
 
     def close(self, patience: float) -> None:
         self.patience = patience
+        self._at_close(self)
 
     def arrive(self, *ranks: int) -> None:
         for _ in range(2):  # in the second round all learn of the map
@@ -187,17 +195,59 @@ def silent_at_the_end(error: HopyardError) -> Script:
     return script
 
 
-@pytest.mark.parametrize("script", [fail_first(BROKEN), fail_first(CANCELLED), silent_at_the_end(BROKEN)])
+@pytest.mark.parametrize("script", [fail_first(BROKEN), silent_at_the_end(BROKEN)])
 def test_a_node_that_failed_before_its_backend_broke_is_what_is_told(script: Script) -> None:
     end = end_of(Nodes(script))
     assert end.culprit is not None
     assert end.outcomes[end.culprit].record.state is NodeState.FAILED
 
 
-def test_nodes_that_ended_with_a_job_that_somebody_cancelled_are_nobody_to_blame() -> None:
+@pytest.mark.parametrize("script", [fail_first(CANCELLED), silent_at_the_end(CANCELLED)])
+def test_nodes_that_ended_with_a_job_that_somebody_cancelled_are_nobody_to_blame(script: Script) -> None:
     with pytest.raises(JobCancelled) as caught:
-        end_of(Nodes(silent_at_the_end(CANCELLED)))
+        end_of(Nodes(script))
     assert caught.value is CANCELLED
+
+
+def be_killed(nodes: Nodes) -> None:
+    for rank in range(2):
+        assert nodes.beat(rank) is not None
+        nodes.bring(rank, NodeState.KILLED)
+        nodes.leave(rank)
+
+
+def test_nodes_that_were_stopped_since_their_backend_broke_are_nobody_to_blame() -> None:
+    def script(nodes: Nodes) -> None:
+        nodes.arrive(0, 1)
+        nodes.service.give_up(BROKEN)
+        be_killed(nodes)
+
+    with pytest.raises(BackendFailed) as caught:
+        end_of(Nodes(script))
+    assert caught.value is BROKEN
+
+
+def test_a_backend_that_says_why_it_lost_nodes_after_all_were_stopped_for_that_is_what_is_told() -> None:
+    def script(nodes: Nodes) -> None:
+        nodes.arrive(0, 1)
+        nodes.service.suspect()
+        be_killed(nodes)
+
+    nodes = Nodes(script, at_close=lambda nodes: nodes.service.give_up(CANCELLED))
+    with pytest.raises(JobCancelled) as caught:
+        end_of(nodes)
+    assert caught.value is CANCELLED
+
+
+def test_a_backend_that_breaks_while_its_nodes_end_well_changes_nothing() -> None:
+    def script(nodes: Nodes) -> None:
+        nodes.arrive(0, 1)
+        nodes.service.give_up(BROKEN)
+        for rank in range(2):
+            nodes.bring(rank)
+            nodes.leave(rank)
+
+    assert [outcome.result() for outcome in end_of(Nodes(script)).outcomes] == [42, 42]
 
 
 def test_a_backend_that_breaks_when_all_outcomes_are_there_changes_nothing() -> None:

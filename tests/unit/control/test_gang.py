@@ -566,7 +566,17 @@ def test_nodes_that_were_alive_are_waited_for_no_longer_than_a_minute_after_thei
     assert group.gang.records == {}
 
 
-def test_a_backend_that_breaks_when_all_have_ended_changes_nothing() -> None:
+def test_a_backend_that_breaks_tells_why_nodes_were_stopped_even_after_all_have_ended() -> None:
+    group = trio()
+    group.gang.suspect(group.now)
+    for rank in range(3):
+        group.end(rank, NodeState.KILLED)
+        group.gang.leave(rank, incarnation="first")
+    group.gang.give_up(BROKEN, group.now)
+    assert (group.gang.broken, group.gang.is_done, group.gang.culprit) == (BROKEN, True, None)
+
+
+def test_a_backend_that_breaks_when_all_have_ended_well_changes_nothing() -> None:
     group = trio()
     for rank in range(3):
         brought = Outcome(record=record(rank), value=b"value")

@@ -95,9 +95,9 @@ class Rules(RuleBasedStateMachine):
         elif event == "suspect":
             self.gang.suspect(self.now)
         elif event == "give up":
-            has_all = len(self.gang.records) == self.plan.size
+            states = [record.state for record in self.gang.records.values()]
             self.gang.give_up(BROKEN, self.now)
-            assert self.gang.broken == (None if has_all else BROKEN)
+            assert self.gang.broken == (None if states == [NodeState.FINISHED] * self.plan.size else BROKEN)
             self.stopped = self.gang.is_stopping
 
     def check(self, reply: Reply) -> None:
