@@ -93,7 +93,7 @@ def to_json(value: object) -> dict[str, Json]:
         held = getattr(value, known.name)
         try:
             stored[known.name] = None if held is None and known.is_optional else known.dump(held)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise TypeError(f"{type(value).__name__}.{known.name}: {error}") from error
     extra: Mapping[str, Json] = getattr(value, EXTRA, {})
     if extra:

@@ -232,8 +232,8 @@ class Gang:
         if all(member.phase is Phase.FINISHED for member in self._members.values()):
             return  # nobody is to come, and nobody was stopped for it
         self._broken = self._broken or error
-        self.suspect(now)
         self.stop(f"the run has lost its backend: {error}")
+        self.suspect(now)
 
     def stop(self, reason: str) -> None:
         """Ends the run; the first reason counts."""

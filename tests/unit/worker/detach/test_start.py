@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -86,6 +87,16 @@ def test_a_node_leaves_with_all_that_its_starter_has_and_brings_its_value(
     assert outcome.record.message is None
     assert outcome.result() == (False, "found", "0", "3")
     assert psutil.Process().children() == []
+
+
+def test_what_later_tasks_need_is_imported_while_the_node_starts(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needed_by_others.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    depart(driver.orders(os.getpid), 60, meanwhile=("needed_by_others",))
+    assert "needed_by_others" in sys.modules
+    wait_until(lambda: driver.coordinator.is_settled, "the node is done", 30)
 
 
 def test_a_supervisor_that_ends_without_a_word_is_told_with_its_last_lines(driver: Driver) -> None:

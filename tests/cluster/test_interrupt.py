@@ -12,7 +12,7 @@ import pytest
 import hopyard
 from hopyard.testing.watching import wait_until
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 PROGRAM = """
 import pathlib

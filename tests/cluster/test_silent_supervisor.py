@@ -14,7 +14,7 @@ import pytest
 
 from hopyard.testing.processes import still_running
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 LONGEST_SILENCE = 3.0
 SUPERVISOR = """

@@ -12,7 +12,7 @@ from hopyard.testing.watching import say_the_word, wait_for_the_word, wait_until
 from tensorflowonspark.board import LogDirTensorBoard
 
 pytest.importorskip("tensorboard")
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.cluster
 
 SECONDS = 60
 
