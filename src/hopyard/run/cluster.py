@@ -159,7 +159,8 @@ class Cluster:
     @property
     def logdir(self) -> str:
         """The run's folder in the project."""
-        return self._project.url(self._folder) if self._started else ""
+        self._check_started()
+        return self._project.url(self._folder)
 
     @property
     def tensorboard_url(self) -> str | None:
@@ -185,7 +186,7 @@ class Cluster:
 
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
-        assert self._started
+        self._check_started()
         return self._thread.controller.status() if self._thread is not None else ()
 
     def ready(self) -> tuple[NodeStatus, ...]:
@@ -456,9 +457,13 @@ class Cluster:
 
     @property
     def _started(self) -> RunWriter:
-        if self._run is not None:
-            return self._run
-        raise NotStarted(self._name)
+        if self._run is None:
+            raise NotStarted(self._name)
+        return self._run
+
+    def _check_started(self) -> None:
+        if self._run is None:
+            raise NotStarted(self._name)
 
     def _end_with(self, error: BaseException) -> None:
         """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
@@ -486,7 +491,7 @@ class Cluster:
         return handle
 
     def _fed(self, wanted: str) -> FeedController:
-        assert self._started  # or it is an error
+        self._check_started()
         if self._feed is None:
             raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
         return self._feed

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import RunStopped, StillRunning, StopTimeout
 from hopyard.feed.driver.group_status import GroupStatus
 from hopyard.run.controller import RunController
+from hopyard.run.program_end import stop_with_program
 from hopyard.store import Project
 from hopyard.tracking import RunState, RunWriter
 
@@ -49,6 +50,7 @@ class RunThread:
         """Begins, with what is to be closed at the end."""
         self._resources = resources
         self._thread.start()
+        stop_with_program(self)
 
     @property
     def run_id(self) -> str:

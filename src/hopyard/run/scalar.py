@@ -42,7 +42,7 @@ def as_step(value: Any) -> int:
         number = as_number(value)
     except TypeError:
         raise BadReport("the step", shown(value), STEP_REMEDY) from None
-    if not number.is_integer() or _is_bool(value):
+    if not number.is_integer() or is_bool(value):
         raise BadReport("the step", shown(value), STEP_REMEDY)
     return int(number)
 
@@ -58,6 +58,11 @@ def as_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
     return {name: _metric(name, value) for name, value in metrics.items()}
 
 
+def is_bool(value: Any) -> bool:
+    """Tells whether a value is a bool, or an array or tensor of them."""
+    return isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
+
+
 def shown(value: Any) -> str:
     """Returns a value with its type, as errors show it."""
     kind = type(value)
@@ -70,7 +75,3 @@ def _metric(name: str, value: Any) -> float:
         return as_number(value)
     except TypeError:
         raise BadReport(f"the metric {name!r}", shown(value), METRIC_REMEDY) from None
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
