@@ -39,6 +39,7 @@ from hopyard.errors import (
     NotStarted,
     PathNotFound,
     RootUnusable,
+    RunFileNotFound,
     StoreUnreachable,
     StudyExists,
     StudyNotFound,
@@ -99,6 +100,14 @@ def cluster(**options: Any) -> Cluster:
 def start_twice() -> None:
     with cluster() as started:
         started.start()
+
+
+def save(ctx: NodeContext) -> None:
+    Path(ctx.logdir, "model.bin").write_bytes(b"weights")
+
+
+def saved() -> str:
+    return launch(save, backend="inline").run_id
 
 
 def train_without_feed() -> None:
@@ -187,6 +196,10 @@ INSIDE = [
         ("steps as text", lambda: inside(lambda ctx: Reporter(ctx, every="2")), ("every='2'", WHOLE)),  # type: ignore[arg-type]
     ),
     *mistakes(
+        BadArguments,
+        ("a number for a context", lambda: Reporter(3), ("ctx=3", "Reporter(ctx)")),  # type: ignore[arg-type]
+    ),
+    *mistakes(
         BadReport, ("metrics that are none", lambda: Reporter(Deaf())(1.5, loss=1), ("1.5", "whole number"))
     ),  # type: ignore[arg-type]
     *mistakes(NotInsideRun, ("a reporter on the driver", Reporter, ("context", "inside the function"))),
@@ -195,6 +208,13 @@ INSIDE = [
 
 class Deaf:
     """A context that is never asked."""
+
+    def report(self, step: int, **metrics: float) -> None:
+        """Hears nothing."""
+
+    def should_stop(self) -> bool:
+        """Says nothing."""
+        return False
 
 
 SEARCH = [
@@ -311,6 +331,27 @@ PROJECT = [
     ),
     *mistakes(
         UnsupportedStore, ("another store", lambda: Project.open("swift://x"), ("'swift://x'", "s3://"))
+    ),
+    *mistakes(
+        BadArguments,
+        (
+            "text for bytes",
+            lambda: Project.open().put("x", "a text"),  # type: ignore[arg-type]
+            ("'a text'", "data.encode()"),
+        ),
+        (
+            "a number for bytes",
+            lambda: Project.open().create("x", 5),  # type: ignore[arg-type]
+            ("data=5", "give bytes"),
+        ),
+    ),
+    *mistakes(
+        RunFileNotFound,
+        (
+            "a slip in the name of a file",
+            lambda: hopyard.load_run(saved()).path("modell.bin"),
+            ("'modell.bin'", "Did you mean 'model.bin'?"),
+        ),
     ),
     *mistakes(
         PathNotFound,

@@ -97,6 +97,7 @@ from hopyard.errors.tracking import AmbiguousRun as AmbiguousRun
 from hopyard.errors.tracking import CorruptRecord as CorruptRecord
 from hopyard.errors.tracking import NotInTrash as NotInTrash
 from hopyard.errors.tracking import RunEnded as RunEnded
+from hopyard.errors.tracking import RunFileNotFound as RunFileNotFound
 from hopyard.errors.tracking import RunIsRunning as RunIsRunning
 from hopyard.errors.tracking import RunNotFound as RunNotFound
 from hopyard.errors.tracking import RunNumberTaken as RunNumberTaken

@@ -47,6 +47,21 @@ class AmbiguousRun(HopyardError, LookupError):
         return f"{self.text!r} fits {len(self.candidates)} runs: {shown}{more}. Give a whole id, or 'last' for the newest run."
 
 
+class RunFileNotFound(HopyardError, FileNotFoundError):
+    """A run has no file of a name."""
+
+    run_id: str
+    name: str
+    near: str | None = None
+    files: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
+        more = f" and {len(self.files) - 5} more" if len(self.files) > 5 else ""
+        there = f"Its files: {', '.join(self.files[:5])}{more}." if self.files else "It has none: save them in ctx.logdir."
+        return f"run {self.run_id} has no file {self.name!r}.{guess} {there}"
+
+
 class RunIsRunning(HopyardError, RuntimeError):
     """A run that goes on was to be removed."""
 

@@ -14,7 +14,7 @@ from hopyard.tracking.run_index import RunIndex
 from hopyard.tracking.runid import RunId
 
 
-def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
+def study_record(project: Project, run_id: RunId | str) -> StudyRecord | None:
     """Returns what a run's study looks for and how far it is; None if the run is no study.
 
     Raises:
