@@ -89,8 +89,8 @@ class Cluster:
         trial: RunId | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
-        check_names(options, fn)
-        call = bind(fn, args)
+        check_names(options, fn, call="Cluster")
+        call = bind(fn, args, call="Cluster")
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
         if spec.feed:
             from hopyard.feed.signed_rows import RowSigner  # a run that is not fed needs none of it
@@ -159,8 +159,7 @@ class Cluster:
     @property
     def logdir(self) -> str:
         """The run's folder in the project."""
-        self._check_started()
-        return self._project.url(self._folder)
+        return self._project.url(self._folder) if self._started else ""
 
     @property
     def tensorboard_url(self) -> str | None:
@@ -186,8 +185,8 @@ class Cluster:
 
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
-        self._check_started()
-        return self._thread.controller.status() if self._thread is not None else ()
+        thread = self._thread if self._started else None  # or it is an error
+        return () if thread is None else thread.controller.status()
 
     def ready(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
@@ -457,13 +456,9 @@ class Cluster:
 
     @property
     def _started(self) -> RunWriter:
-        if self._run is None:
-            raise NotStarted(self._name)
-        return self._run
-
-    def _check_started(self) -> None:
-        if self._run is None:
-            raise NotStarted(self._name)
+        if self._run is not None:
+            return self._run
+        raise NotStarted(self._name)
 
     def _end_with(self, error: BaseException) -> None:
         """Ends the run now because of an error that goes on to the driver program: as FAILED; as KILLED after Ctrl-C."""
@@ -491,10 +486,10 @@ class Cluster:
         return handle
 
     def _fed(self, wanted: str) -> FeedController:
-        self._check_started()
-        if self._feed is None:
+        feed = self._feed if self._started else None  # or it is an error
+        if feed is None:
             raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
-        return self._feed
+        return feed
 
     def _end_feed(self, timeout: float | None) -> None:
         if self._feed is not None:

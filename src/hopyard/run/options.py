@@ -151,18 +151,19 @@ def run_options(
     return cast(RunOptions, locals())
 
 
-def check_names(options: RunOptions, fn: object) -> None:
+def check_names(options: RunOptions, fn: object, *, call: str) -> None:
     """Checks that a run has options of these names.
 
     Args:
         options: What a user gave by name.
         fn: The user's function.
+        call: What the user called: ``launch`` or ``Cluster``.
 
     Raises:
         BadArguments: It has not; the error names the option that is meant.
     """
     names = OptionNames(
-        call="launch",
+        call=call,
         known=RunOptions.__optional_keys__ | {"nodes", "args"},
         elsewhere={word: option for option, words in _ELSEWHERE.items() for word in words.split()},
         instead={"epochs": _EPOCHS},

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hopyard
+from hopyard.errors import NodeFailed
 from hopyard.testing.watching import wait_until
 
 pytestmark = pytest.mark.unit
@@ -57,6 +58,12 @@ def test_ctrl_c_shows_the_users_lines_and_what_is_kept(call: str, tmp_path: Path
 
 def interrupt_itself() -> None:
     raise KeyboardInterrupt
+
+
+def test_a_ctrl_c_that_a_function_raises_itself_is_told_as_that_of_its_node() -> None:
+    with pytest.raises(NodeFailed, match="KeyboardInterrupt: the function raised it, or") as caught:
+        hopyard.launch(interrupt_itself, backend="processes", progress=False)
+    assert "in interrupt_itself" in str(caught.value)
 
 
 def test_ctrl_c_in_a_function_that_runs_inline_shows_where_it_was() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hopyard
-from hopyard.run.program_end import REASON
+from hopyard.run.run_thread import FORGOTTEN
 from hopyard.tracking import RunState
 
 pytestmark = pytest.mark.unit
@@ -51,7 +51,7 @@ def test_a_run_that_its_program_forgets_is_stopped_and_the_program_says_so_last(
         f"run {run.run_id} was still running at the end of the program, and is stopped: nothing waited for it. "
         "Use the Cluster in a with statement, or call its wait()."
     ]
-    assert (run.state, run.error) == (RunState.KILLED, REASON)
+    assert (run.state, run.error) == (RunState.KILLED, FORGOTTEN)
 
 
 def test_a_run_for_which_another_thread_of_the_program_waits_goes_on_to_its_end(tmp_path: Path) -> None:
