@@ -140,6 +140,12 @@ LAUNCH = [
             ("project='mnist'", "Project.open(name="),
         ),
         ("a number for a name", lambda: run(name=3), ("name=3", "give a text")),
+        ("no name", lambda: run(name=""), ("name=''", "give a text of 1 to 100")),
+        ("a name of nothing", lambda: run(name=" "), ("name=' '", "give a text of 1 to 100")),
+        ("a name of two lines", lambda: run(name="a\nb"), (r"name='a\nb'", "on one line")),
+        ("a name in red", lambda: cluster(name="\x1b[31m"), (r"name='\x1b[31m'", "on one line")),
+        ("a name for the newest", lambda: cluster(name="last"), ("name='last'", "other than 'last'")),
+        ("a name too long", lambda: run(name="x" * 101), ("name='xxx", "1 to 100 characters")),
         ("a master for spark", lambda: run(spark="local[2]"), ("spark='local[2]'", "local_spark()")),
         ("yes for a switch", lambda: run(progress="yes"), ("progress='yes'", "True, False or None")),
         ("tls that is no switch", lambda: run(tls="on"), ("tls='on'", "True, False or None")),
@@ -184,6 +190,11 @@ INSIDE = [
         ("ctx.feed() without a feed", lambda: inside(NodeContext.feed), ("NotFed", "Cluster(fn, feed=True)")),
         ("a step in words", lambda: inside(lambda ctx: ctx.report("one", loss=1)), ("'one'", "whole number")),  # type: ignore[arg-type]
         ("no step", lambda: inside(lambda ctx: ctx.report(None, loss=1)), ("None", "whole number")),  # type: ignore[arg-type]
+        (
+            "a metric without a name",
+            lambda: inside(lambda ctx: ctx.report(1, **{"": 2.0})),
+            ("name of a metric",),
+        ),
         ("no metric", lambda: inside(lambda ctx: ctx.report(1)), ("empty", "report(3, loss=0.5)")),
         ("text for a metric", lambda: inside(lambda ctx: ctx.report(1, loss="0.5")), ("'0.5'", "one number")),  # type: ignore[arg-type]
         ("a list for a metric", lambda: inside(lambda ctx: ctx.report(1, loss=[1])), ("[1]", "one number")),  # type: ignore[list-item]
@@ -221,6 +232,8 @@ SEARCH = [
     *mistakes(
         InvalidSearch,
         ("a search without an end", lambda: search(trials=None), ("never end", "trials= (how many)")),
+        ("no name", lambda: search(name=""), ("name=''", "Give a text of 1 to 100")),
+        ("a name for the newest", lambda: search(name="last"), ("name='last'", "other than 'last'")),
         ("no trials", lambda: search(trials=0), ("trials=0", "at least 1")),
         ("fewer than no trials", lambda: search(trials=-1), ("trials=-1", "at least 1")),
         ("trials as text", lambda: search(trials="3"), ("trials='3'", "Give a whole number")),

@@ -99,7 +99,8 @@ class Cluster:
         self._signer = call.signer
         self._payload = dump(call, user=call.call)
         progress, self._meter = options.get("progress"), FeedMeter() if spec.feed else None
-        self._view = View(spec.plan, progress=progress, stream_logs=spec.stream_logs, meter=self._meter)
+        name, stream_logs = options.get("name") or "", spec.stream_logs
+        self._view = View(spec.plan, progress=progress, stream_logs=stream_logs, name=name, meter=self._meter)
         self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:

@@ -51,10 +51,12 @@ def as_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Returns the metrics of a step as numbers; NaN and infinity are numbers, too.
 
     Raises:
-        BadReport: One of them is no number, or there are none.
+        BadReport: One of them is no number or has no name, or there are none.
     """
     if not metrics:
         raise BadReport("the list of metrics", "empty", "Give at least one, as in report(3, loss=0.5)")
+    if "" in metrics:
+        raise BadReport("the name of a metric", "empty", "Give it a name, as in report(3, loss=0.5)")
     return {name: _metric(name, value) for name, value in metrics.items()}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.view.feed_meter import Fed
-from hopyard.view.frame import MOST_ROWS, clock
+from hopyard.view.frame import MOST_ROWS, clock, printable
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -129,7 +129,7 @@ def counts(nodes: Iterable[NodeStatus]) -> dict[Phase, int]:
 def metrics(reporting: Reporting) -> str:
     """Returns the last values that somebody reported, in short."""
     first = list(reporting.metrics.items())[:MOST_METRICS]
-    return ", ".join(f"{metric} {value:.4g}" for metric, value in first)
+    return ", ".join(f"{printable(metric)} {value:.4g}" for metric, value in first)
 
 
 def silence(node: NodeStatus) -> str:

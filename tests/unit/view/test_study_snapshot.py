@@ -46,7 +46,10 @@ def test_parameters_are_short_numbers_and_words() -> None:
 
 
 def test_a_value_is_one_short_line_whatever_it_is() -> None:
-    assert in_short({"text": "two\nlines\x1b[2J", "long": "x" * 40}) == f"text=two lines?[2J long={'x' * 29}…"
+    assert (
+        in_short({"text": "two\nlines\x1b[2J", "long": "x" * 40})
+        == f"text=two lines\\x1b[2J long={'x' * 29}…"
+    )
 
 
 @pytest.mark.parametrize(
