@@ -35,7 +35,7 @@ class BestTrial:
 
     number: int
     value: str
-    params: str
+    params: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class TrialRow:
     number: int
     slot: int
     host: str
-    params: str
+    params: tuple[str, ...]
     step: int | None
-    metrics: str
+    metrics: tuple[str, ...]
     seconds: int
 
 
@@ -140,7 +140,9 @@ class StudySnapshot:
         best, failures = (None, ()) if earlier is None else (earlier.best, earlier.failures)
         lines = [failure for failure in self.failures if failure not in failures]
         if self.best is not None and self.best != best:
-            lines.append(f"best so far: trial {self.best.number}, {self.best.value}, {self.best.params}")
+            lines.append(
+                f"best so far: trial {self.best.number}, {self.best.value}, {' '.join(self.best.params)}"
+            )
         if self.is_over:
             lines.append(f"the study is over: {self._words}")
         return lines
@@ -156,9 +158,9 @@ class StudySnapshot:
         return "; ".join(filter(None, (self.progress, counts, best, self.left)))
 
 
-def in_short(params: Mapping[str, Any]) -> str:
-    """Returns parameters as a person reads them: ``learning_rate=0.001 dropout=0.45``."""
-    return " ".join(f"{printable(name)}={_value(value)}" for name, value in params.items())
+def in_short(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns parameters as a person reads them: ``learning_rate=0.001`` and ``dropout=0.45``."""
+    return tuple(f"{printable(name)}={_value(value)}" for name, value in params.items())
 
 
 def time_left(seconds: float) -> str:
