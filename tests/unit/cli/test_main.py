@@ -188,7 +188,10 @@ def test_a_log_that_the_encoding_cannot_hold_is_shown_escaped(project: Project) 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("trials", "--sort", "valeu"), "Invalid value for '--sort': 'valeu' is not one of 'number', 'value'."),
+        (
+            ("trials", "--sort", "valeu"),
+            "Invalid value for '--sort': 'valeu' is not one of 'number', 'value'.",
+        ),
         (("logs", "--tail", "-1"), "Invalid value for '--tail': it is below 0; give at least 0."),
         (("runs", "--limit", "0"), "Invalid value for '--limit' / '-n': it is below 1; give at least 1."),
         (("runs", "-n", "x"), "Invalid value for '--limit' / '-n': it is no whole number."),
