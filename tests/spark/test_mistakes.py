@@ -337,5 +337,5 @@ def test_a_run_that_has_ended_cannot_be_fed(project: Project, df: DataFrame) -> 
     cluster.train(df)
     cluster.wait()
     check_mistake(
-        row("too late", NotFed, lambda: cluster.train(df), "train()", "new Cluster"), seconds=SECONDS
+        row("too late", NotFed, lambda: cluster.train(df), "train()", "another cluster"), seconds=SECONDS
     )
