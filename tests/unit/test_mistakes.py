@@ -473,7 +473,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("logs nope", ("'nope'", "hopyard runs")),
     ("logs last --node 5", ("no node 5", "only node 0")),
     ("logs last --attempt 5", ("no attempt 5", "only attempt 0")),
-    ("logs last --node x", ("--node", "integer")),
+    ("logs last --node x", ("--node", "whole number")),
     ("rm nope", ("'nope'", "hopyard runs")),
     ("restore nope", ("'nope'", "hopyard trash")),
     ("compare nope", ("1 cannot be compared", "give 2")),
@@ -496,7 +496,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("search {tmp}/train.py:train --space {tmp}/list.yaml", ("a list", "write parameters by name")),
     (
         "search {tmp}/train.py:train --space {tmp}/space.yaml --trials 0",
-        ("--trials", "greater than or equal to 1"),
+        ("--trials", "give at least 1"),
     ),
     (
         "search {tmp}/train.py:train --space {tmp}/space.yaml --backend processes",

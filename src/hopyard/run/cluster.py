@@ -110,9 +110,8 @@ class Cluster:
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
         self._thread: RunThread | None = None
-        self._is_told = False
+        self._is_told = self._tls = False
         self._feed: FeedController | None = None
-        self._tls = False
         self._feed_secret = secrets.token_urlsafe() if self._spec.feed else ""
         self._start_error: BaseException | None = None
 

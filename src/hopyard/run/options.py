@@ -81,7 +81,7 @@ class RunOptions(TypedDict, total=False):
         stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
         progress: Whether a table of the nodes is shown while they run; by default on a terminal and in a
             notebook.
-        name: A name for the run; that of the function if not given.
+        name: A name for the run, of 1 to 100 characters; that of the function if not given.
         spark: The session to run on; the active one if not given.
         backend: ``"spark"`` (the default), ``"processes"`` (this machine, no Spark) or ``"inline"`` (this process,
             for debugging).
