@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable
+from hopyard.errors import DriverOutOfReach, HopyardError, RootUnusable, StoreUnreachable, TooFewGpus
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.outcome import Outcome
 from hopyard.scratch import scratch_folder
@@ -96,7 +96,7 @@ class Supervisor:
         except DriverOutOfReach:
             raise
         except Exception as error:  # noqa: BLE001  the edge of a Spark task, which Spark would try again
-            is_plain = isinstance(error, (StoreUnreachable, RootUnusable))
+            is_plain = isinstance(error, (StoreUnreachable, RootUnusable, TooFewGpus))
             text = f"its supervisor could not go on ({type(error).__name__}: {error})"
             failed = replace(
                 self.task.finished(started),

@@ -338,6 +338,7 @@ class StudyRunner:
             self._plan.spec.objectives[0],
             queue,
             self._trials,
+            name=self._plan.name,
             total=self._plan.spec.rules.trials,
             seconds=now - self._began,
             now=now,
