@@ -94,7 +94,7 @@ def test_below_a_bar_of_the_programs_own_there_are_lines(watch: RefreshThread) -
 def test_a_study_is_one_table(watch: RefreshThread) -> None:
     seen = watch("search", (80, 24), "")
     seen.check_no_line_twice()
-    assert "search/run.1" in seen.end[0]
+    assert "objective" in seen.end[0]
     assert seen.end[1].endswith("6 of 6 trials")
     assert seen.end[2] == "6 finished"
     assert seen.end[3].startswith("best: trial 1  metric = 0.72")
