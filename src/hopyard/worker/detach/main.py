@@ -45,7 +45,10 @@ def main(heard: int, longest_silence: float) -> int:
     code = _wait(supervisor, silence)
     try:
         if silence.is_too_long:
-            _tell(f"its supervisor had been silent for {silence.seconds:.0f} s (lease), so {KILLED}", LAST_CALL_SECONDS)
+            _tell(
+                f"its supervisor had been silent for {silence.seconds:.0f} s (lease), so {KILLED}",
+                LAST_CALL_SECONDS,
+            )
         elif code not in (0, OUT_OF_REACH_CODE):
             _tell(f"its supervisor {_end(code)}")
     finally:
