@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -21,6 +22,7 @@ from hopyard.feed.task.kept_columns import ResultColumns
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport
 from hopyard.spark.arrays import in_small_batches, with_raw_arrays
 from hopyard.spark.failure import known_cause, summary
+from hopyard.spark.job import has_active_job
 from hopyard.spark.session.supported import refuse_connect, require_pyspark
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CANCEL_SECONDS = 30.0
+CANCEL_AGAIN_SECONDS = 0.5
 LONGEST_TRACE = 4000
 SCHEMA_EXAMPLE = 'inference(frame, schema="prediction float")'
 
@@ -215,13 +218,17 @@ class FeedJob:
         return self._ended.wait(seconds)
 
     def cancel(self) -> None:
-        """Ends the job and returns when it has ended.
+        """Ends the job and returns when it has ended, also if Spark has not got it yet.
 
         Raises:
             FeedJobFailed: Spark did not end it in time.
         """
-        self._source.context.cancelJobGroup(self._group)
-        if not self._ended.wait(CANCEL_SECONDS):
+        context, deadline = self._source.context, time.monotonic() + CANCEL_SECONDS
+        while not self._ended.is_set() and time.monotonic() < deadline:
+            if has_active_job(context, self._group):
+                context.cancelJobGroup(self._group)
+            self._ended.wait(CANCEL_AGAIN_SECONDS)
+        if not self._ended.is_set():
             raise FeedJobFailed(f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled")
 
     def reports(self) -> list[PartitionReport]:
