@@ -80,7 +80,7 @@ def rows(spark: SparkSession, tmp_path: Path) -> Iterator[Rows]:
 
 def job_of(source: Rows) -> FeedJob:
     plan = FeedPlan(feed=0, epoch=0, nodes=(), signer=RowSigner(b"key"))
-    return FeedJob(source, plan, description="a test")
+    return FeedJob(source, plan, description="a test", timeout=60)
 
 
 def read_a_row_and_fail(ctx: NodeContext) -> None:

@@ -23,6 +23,7 @@ from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport
 from hopyard.spark.arrays import in_small_batches, with_raw_arrays
 from hopyard.spark.failure import known_cause, summary
 from hopyard.spark.job import has_active_job
+from hopyard.spark.scheduler import SchedulerWatch
 from hopyard.spark.session.supported import refuse_connect, require_pyspark
 
 if TYPE_CHECKING:
@@ -194,11 +195,13 @@ class FeedJob:
         source: The rows.
         plan: Whom to feed, and what.
         description: What Spark's pages call it.
+        timeout: Seconds for which Spark's scheduler may hang.
     """
 
-    def __init__(self, source: Source, plan: FeedPlan, *, description: str) -> None:
+    def __init__(self, source: Source, plan: FeedPlan, *, description: str, timeout: float) -> None:
         from pyspark import InheritableThread
 
+        self._scheduler = SchedulerWatch(source.context, timeout)
         self._description = description
         self._source = source
         self._plan = plan
@@ -214,8 +217,15 @@ class FeedJob:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Tells whether the job has ended within some seconds."""
-        return self._ended.wait(seconds)
+        """Tells whether the job has ended within some seconds.
+
+        Raises:
+            SchedulerHangs: It will never end.
+        """
+        if self._ended.wait(seconds):
+            return True
+        self._scheduler.look()
+        return False
 
     def cancel(self) -> None:
         """Ends the job and returns when it has ended, also if Spark has not got it yet.
