@@ -126,6 +126,8 @@ def _printed(value: Any) -> str:
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
+    if isinstance(error, KeyboardInterrupt) and not error.args:
+        return "KeyboardInterrupt: the function raised it, or its process got the signal SIGINT"
     try:
         return f"{type(error).__name__}: {error}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
