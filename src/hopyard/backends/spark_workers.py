@@ -20,7 +20,7 @@ from hopyard.backends.processes import ThreadWorkers
 from hopyard.control.pool_wire import PoolWire
 from hopyard.control.service import PoolService
 from hopyard.errors import BackendFailed, JobCancelled, NotEnoughSlots
-from hopyard.spark.job import SparkJob, is_stopped, lost_tasks, one_task_each, task_gpus
+from hopyard.spark.job import SparkJob, has_active_job, is_stopped, lost_tasks, one_task_each, task_gpus
 from hopyard.spark.preflight.profiles import profile_for
 from hopyard.spark.preflight.room import Demand, Room, uses_barrier
 from hopyard.wire import WireServer, routable_address
@@ -218,7 +218,8 @@ class SparkWorkers:
         deadline = time.monotonic() + CANCEL_SECONDS
         for job in self._jobs:
             while job.is_running and time.monotonic() < deadline:
-                self._context.cancelJobGroup(self._job_group)  # again: Spark may not have had the job before
+                if has_active_job(self._context, self._job_group):  # Spark may not have had it before
+                    self._context.cancelJobGroup(self._job_group)
                 job.join(CANCEL_AGAIN_SECONDS)
             if job.is_running:
                 late = f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled"

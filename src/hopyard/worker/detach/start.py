@@ -24,6 +24,7 @@ import cloudpickle
 
 from hopyard.errors import SupervisorNotStarted
 from hopyard.worker.driver_link import RemoteDriver
+from hopyard.worker.lease import longest_silence
 from hopyard.worker.task import NodeTask, search_path
 from hopyard.worker.work import Host
 
@@ -69,7 +70,7 @@ def depart(
         orders: What it is to do. They hold a secret, so they travel in a file without a name.
         seconds: How long it may take until the driver has heard of it. How long it then waits for other nodes is
             the driver's to decide.
-        command: The main program, without its argument.
+        command: The main program, without its arguments.
         meanwhile: Modules that the next tasks in this process need: it has nothing to do until the node is there.
 
     Raises:
@@ -84,7 +85,7 @@ def depart(
         heard = resources.enter_context(FileIO(read, "rb"))
         with FileIO(write, "wb"):
             starter = subprocess.Popen(
-                [*command, str(write)],
+                [*command, str(write), str(longest_silence(orders.task.lease_seconds))],
                 stdin=given,
                 stdout=log,
                 stderr=log,
