@@ -23,6 +23,7 @@ class FeedState:
         is_stopped: Whether the node wants nothing more.
         has_failed: Whether that is because its function raised something.
         asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
+        refused: The last Spark stages that got results which do not fit, and why they do not.
         replayed: Of which feed it has read kept epochs again, how many, and how many rows each of them has.
         read: Feed and number of the last epoch that its function has read to its end; below 0 before the first.
         left_out: Of epochs that its function has not used to the last row: feed, number and how many rows.
@@ -34,6 +35,7 @@ class FeedState:
     is_stopped: bool = False
     has_failed: bool = False
     asking: tuple[int, ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
     replayed: tuple[int, int, int] = (-1, 0, 0)
     read: tuple[int, int] = (-1, -1)
     left_out: tuple[tuple[int, int, int], ...] = ()
@@ -50,6 +52,10 @@ class FeedState:
             return cls()
         fields: dict[str, Any] = json.loads(text)
         known: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+            name: _frozen(value) for name, value in fields.items()
         }
         return cls(**known)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

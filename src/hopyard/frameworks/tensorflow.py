@@ -70,6 +70,7 @@ class TensorFlow(Framework):
         |^WARNING:\ All\ log\ messages\ before\ absl::InitializeLog
         |^/job:\w+/replica:\d+/task:\d+$
         |StartAbort
+        |failed\ call\ to\ cuInit:.*UNKNOWN\ ERROR\ \(303\)  # a machine without GPUs
         |Collective\ ops\ is\ aborted
         |rendezvous\ is\ aborting
         |could\ be\ from\ a\ previous\ operation

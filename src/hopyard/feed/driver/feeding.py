@@ -231,9 +231,9 @@ class FeedController:
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
-    def explain(self, error: BaseException) -> None:
-        """Adds to an error of Spark, in which results were wanted, what has ended the run."""
-        self._asking.explain(error)
+    def cause(self, error: BaseException) -> HopyardError | None:
+        """Returns what an error of Spark came of, in which results were wanted; None if that is not known."""
+        return self._asking.cause(error)
 
     def close_accounts(self) -> None:
         """Takes note of which nodes have ended their feed early; to be called before the run is on record as ended."""

@@ -180,6 +180,7 @@ class NodeFeed:
                 is_stopped=level.is_stopped,
                 has_failed=self._has_failed,
                 asking=level.asking,
+                refused=level.refused,
                 replayed=self._keeping.replayed,
                 read=level.read,
                 left_out=level.left_out,
