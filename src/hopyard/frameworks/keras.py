@@ -56,6 +56,7 @@ _DATASET = "A feed is no dataset: give model.fit(ctx.feed().as_tf_dataset(32, la
 class Keras(Framework):
     """Keras 3 and tf_keras."""
 
+    empty = re.compile(r"^Exception encountered when calling ")
     driver_variables = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")
 
     def callback(self, report: Report, package: str) -> Any:

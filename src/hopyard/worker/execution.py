@@ -13,7 +13,9 @@ from typing import Any, Self
 
 import cloudpickle
 
+from hopyard.frameworks.registry import empty_lines
 from hopyard.protocol import payload
+from hopyard.telling_line import telling_line
 
 VALUE_FILE = "value.pickle"
 PRINTED_FILE = "value.txt"
@@ -127,7 +129,8 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
     try:
-        return f"{type(error).__name__}: {error}"
+        text = telling_line(str(error), empty_lines()) or str(error)
+        return f"{type(error).__name__}: {text}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
         return f"{type(error).__name__}, whose message could not be printed ({type(unprintable).__name__})"
 
