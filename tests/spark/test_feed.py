@@ -251,7 +251,9 @@ def test_the_error_of_an_action_is_what_the_node_died_of_without_the_way_through
 ) -> None:
     with pytest.raises(NodeFailed) as caught, Cluster(answer_too_little, feed=True) as cluster:
         cluster.inference(spark.sparkContext.parallelize(range(100), 1)).collect()
-    assert str(caught.value).splitlines()[0].endswith("has 64 rows but got 63 results; give one for each row.")
+    assert (
+        str(caught.value).splitlines()[0].endswith("has 64 rows but got 63 results; give one for each row.")
+    )
     printed = "".join(traceback.format_exception(caught.value))
     assert "cluster.inference(spark.sparkContext" in printed  # where it was asked for
     assert "pyspark" not in printed
@@ -315,7 +317,9 @@ def columns_to_learn_and_validate(ctx: NodeContext) -> tuple[dict[str, str], dic
     return tuple({name: str(array.dtype) for name, array in arrays.items()} for arrays in (learnt, validated))
 
 
-def test_rows_to_validate_with_may_have_more_columns_and_decimals_of_other_digits(spark: SparkSession) -> None:
+def test_rows_to_validate_with_may_have_more_columns_and_decimals_of_other_digits(
+    spark: SparkSession,
+) -> None:
     data = spark.range(9).selectExpr("id", "CAST(id AS decimal(4,1)) AS price")
     validation = spark.range(3).selectExpr("CAST(id AS decimal(9,2)) AS price", "id", "'a' AS shop")
     with Cluster(columns_to_learn_and_validate, feed=True) as cluster:

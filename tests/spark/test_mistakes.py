@@ -230,7 +230,9 @@ READ = [
     row("a column too few", NodeFailed, partial(feed, read_unknown_column), "label", "choose from x"),
     row("nulls", NodeFailed, partial(feed, read_nulls), "'gap'", "fill_nulls="),
     row("epochs too many", NodeFailed, partial(feed, read_too_often), "epoch 2", "epochs=2"),
-    row("results unasked", NodeFailed, partial(feed, answer_unasked), "1 came", "once for each batch"),
+    row(
+        "results unasked", NodeFailed, partial(feed, answer_unasked), "got 1 results", "inference(df, schema)"
+    ),
     row("an odd word for uneven", NodeFailed, partial(feed, be_uneven), "'fill'", "'drop'"),
     row("an unknown feed", NodeFailed, partial(feed, ask_for_test_rows), "'test'", '"validation"'),
     row("no rows at all", BadArguments, partial(feed_none, read_all), "no rows to train on", "filters"),

@@ -102,10 +102,20 @@ def test_the_message_of_a_failed_function_is_the_line_that_tells_and_its_traceba
     assert GRAPH in failure.traceback
 
 
+def fail_as_keras_quotes() -> None:
+    raise KeyError(LAYER)
+
+
+def test_the_text_of_a_key_error_is_read_without_its_quotes() -> None:
+    failure = execute(cloudpickle.dumps(fail_as_keras_quotes)).failure
+    assert failure is not None
+    assert failure.message.startswith('KeyError: Input 0 of layer "dense" is incompatible')
+
+
 def test_the_record_of_a_run_that_an_error_of_spark_ended_tells_what_rows_died_of(tmp_path: Path) -> None:
     project = Project.open(str(tmp_path))
 
-    class PythonException(Exception):  # noqa: N818  as Spark calls it
+    class PythonException(Exception):
         pass
 
     with (
@@ -113,4 +123,7 @@ def test_the_record_of_a_run_that_an_error_of_spark_ended_tells_what_rows_died_o
         RunWriter.begin(project, app_id="app", kind="launcher", name="job", nodes=1, backend="x") as run,
     ):
         raise PythonException(PYTHON_WORKER)
-    assert RunReader(project, str(run.id)).record().error == "PythonException: ZeroDivisionError: division by zero"
+    assert (
+        RunReader(project, str(run.id)).record().error
+        == "PythonException: ZeroDivisionError: division by zero"
+    )

@@ -10,6 +10,8 @@ from typing import Any, Self
 ADDRESS = "feed"
 STATE = "feed.state"
 ALONE = "feed.alone"
+NANS = "feed.nans"
+VALIDATION_UNREAD = "feed.validation-unread"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +53,7 @@ class FeedState:
         if text is None:
             return cls()
         fields: dict[str, Any] = json.loads(text)
-        known: dict[str, Any] = {
-            name: _frozen(value) for name, value in fields.items()
-        }
+        known: dict[str, Any] = {name: _frozen(value) for name, value in fields.items()}
         return cls(**known)
 
 

@@ -82,7 +82,9 @@ class TensorFlow(Framework):
         """,
         re.VERBOSE,
     )
-    empty = re.compile(r"^(Graph execution error:|Detected at node |<stack traces unavailable>|\d+ root error)")
+    empty = re.compile(
+        r"^(Graph execution error:|Detected at node |<stack traces unavailable>|\d+ root error)"
+    )
     retold = re.compile(
         r"^(?:[WE]\d{4} |\d{4}-\d\d-\d\d [\d:.]+: [WE] ).*\] .*?\b[A-Z_]{2,}: (?P<error>\w+: .+)$"
     )

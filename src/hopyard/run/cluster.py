@@ -10,14 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from hopyard.backends.base import Backend
-from hopyard.errors import (
-    AlreadyStarted,
-    BadArguments,
-    HopyardError,
-    NotFed,
-    NotStarted,
-    StillRunning,
-)
+from hopyard.errors import AlreadyStarted, BadArguments, HopyardError, NotFed, NotStarted, StillRunning
 from hopyard.interruption import explain, keeping_notes
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
@@ -234,7 +227,7 @@ class Cluster:
             raise failure
         assert self._thread is not None
         if self._feed is not None and not was_told:
-            self._feed.warn_if_alone()
+            self._feed.warn()
         run_id, values = str(run.id), self._thread.values
         return RunResult(run_id=run_id, state=RunState.FINISHED, values=values, logdir=self.logdir)
 

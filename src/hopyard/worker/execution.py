@@ -129,7 +129,10 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
     try:
-        text = telling_line(str(error), empty_lines()) or str(error)
+        told = (
+            error.args[0] if isinstance(error, KeyError) and error.args else error
+        )  # else in quotes, with escapes
+        text = telling_line(str(told), empty_lines()) or str(error)
         return f"{type(error).__name__}: {text}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
         return f"{type(error).__name__}, whose message could not be printed ({type(unprintable).__name__})"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from hopyard.feed.node.inference_request import InferenceRequest
 
-
 MOST_REFUSED = 4
 
 

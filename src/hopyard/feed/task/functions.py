@@ -62,9 +62,7 @@ class InferFrame:
         rows = self.form.restored(batches)
         pieces = cut_batches(kept.watched(rows) if self.kept else rows, piece_bytes=self.plan.piece_bytes)
         fit = partial(to_schema, schema=self.schema)
-        for results in ask(
-            self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers(), fit=fit
-        ):
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers(), fit=fit):
             yield kept.beside(results) if self.kept else results
 
 

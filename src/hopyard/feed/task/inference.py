@@ -99,9 +99,7 @@ def ask(
             raise NotFed(f"inference on partition {partition}", reason) from error
 
 
-def _fitted(
-    results: pa.RecordBatch, fit: Callable[[pa.RecordBatch], T], node: FeedNode, stage: int
-) -> T:
+def _fitted(results: pa.RecordBatch, fit: Callable[[pa.RecordBatch], T], node: FeedNode, stage: int) -> T:
     """Returns results as Spark wants them; lets the driver end the stage if they are wrong, instead of trying again."""
     try:
         return fit(results)

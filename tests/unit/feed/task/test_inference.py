@@ -76,7 +76,9 @@ def test_a_task_that_got_its_results_leaves_its_buffer_to_the_next(plan: Inferen
     name = buffer_name(buffers, plan)
     node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
     node.start()
-    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, buffers=buffers, fit=decode, host="here")
+    results = ask(
+        plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, buffers=buffers, fit=decode, host="here"
+    )
     assert [row for rows in results for row in rows] == list(range(100))
     assert buffer_name(buffers, plan) == name
     inbox.stop()
