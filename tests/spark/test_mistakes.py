@@ -392,7 +392,8 @@ def test_what_cannot_run_on_this_spark_is_refused(mistake: Mistake, spark: Spark
 
 def test_a_run_that_has_ended_cannot_be_fed(project: Project, df: DataFrame) -> None:
     cluster = Cluster(read_all, feed=True, backend="processes", progress=False, project=project).start()
+    cluster.train(df)
     cluster.wait()
     check_mistake(
-        row("too late", NotFed, lambda: cluster.train(df), "train()", "new Cluster"), seconds=SECONDS
+        row("too late", NotFed, lambda: cluster.train(df), "train()", "another cluster"), seconds=SECONDS
     )
