@@ -39,6 +39,7 @@ from hopyard.errors import (
     NotStarted,
     PathNotFound,
     RootUnusable,
+    RunFileNotFound,
     StoreUnreachable,
     StudyExists,
     StudyNotFound,
@@ -101,6 +102,14 @@ def start_twice() -> None:
         started.start()
 
 
+def save(ctx: NodeContext) -> None:
+    Path(ctx.logdir, "model.bin").write_bytes(b"weights")
+
+
+def saved() -> str:
+    return launch(save, backend="inline").run_id
+
+
 def train_without_feed() -> None:
     with cluster() as started:
         started.train([1, 2])
@@ -131,6 +140,12 @@ LAUNCH = [
             ("project='mnist'", "Project.open(name="),
         ),
         ("a number for a name", lambda: run(name=3), ("name=3", "give a text")),
+        ("no name", lambda: run(name=""), ("name=''", "give a text of 1 to 100")),
+        ("a name of nothing", lambda: run(name=" "), ("name=' '", "give a text of 1 to 100")),
+        ("a name of two lines", lambda: run(name="a\nb"), (r"name='a\nb'", "on one line")),
+        ("a name in red", lambda: cluster(name="\x1b[31m"), (r"name='\x1b[31m'", "on one line")),
+        ("a name for the newest", lambda: cluster(name="last"), ("name='last'", "other than 'last'")),
+        ("a name too long", lambda: run(name="x" * 101), ("name='xxx", "1 to 100 characters")),
         ("a master for spark", lambda: run(spark="local[2]"), ("spark='local[2]'", "local_spark()")),
         ("yes for a switch", lambda: run(progress="yes"), ("progress='yes'", "True, False or None")),
         ("tls that is no switch", lambda: run(tls="on"), ("tls='on'", "True, False or None")),
@@ -175,6 +190,11 @@ INSIDE = [
         ("ctx.feed() without a feed", lambda: inside(NodeContext.feed), ("NotFed", "Cluster(fn, feed=True)")),
         ("a step in words", lambda: inside(lambda ctx: ctx.report("one", loss=1)), ("'one'", "whole number")),  # type: ignore[arg-type]
         ("no step", lambda: inside(lambda ctx: ctx.report(None, loss=1)), ("None", "whole number")),  # type: ignore[arg-type]
+        (
+            "a metric without a name",
+            lambda: inside(lambda ctx: ctx.report(1, **{"": 2.0})),
+            ("name of a metric",),
+        ),
         ("no metric", lambda: inside(lambda ctx: ctx.report(1)), ("empty", "report(3, loss=0.5)")),
         ("text for a metric", lambda: inside(lambda ctx: ctx.report(1, loss="0.5")), ("'0.5'", "one number")),  # type: ignore[arg-type]
         ("a list for a metric", lambda: inside(lambda ctx: ctx.report(1, loss=[1])), ("[1]", "one number")),  # type: ignore[list-item]
@@ -187,6 +207,10 @@ INSIDE = [
         ("steps as text", lambda: inside(lambda ctx: Reporter(ctx, every="2")), ("every='2'", WHOLE)),  # type: ignore[arg-type]
     ),
     *mistakes(
+        BadArguments,
+        ("a number for a context", lambda: Reporter(3), ("ctx=3", "Reporter(ctx)")),  # type: ignore[arg-type]
+    ),
+    *mistakes(
         BadReport, ("metrics that are none", lambda: Reporter(Deaf())(1.5, loss=1), ("1.5", "whole number"))
     ),  # type: ignore[arg-type]
     *mistakes(NotInsideRun, ("a reporter on the driver", Reporter, ("context", "inside the function"))),
@@ -196,11 +220,20 @@ INSIDE = [
 class Deaf:
     """A context that is never asked."""
 
+    def report(self, step: int, **metrics: float) -> None:
+        """Hears nothing."""
+
+    def should_stop(self) -> bool:
+        """Says nothing."""
+        return False
+
 
 SEARCH = [
     *mistakes(
         InvalidSearch,
         ("a search without an end", lambda: search(trials=None), ("never end", "trials= (how many)")),
+        ("no name", lambda: search(name=""), ("name=''", "Give a text of 1 to 100")),
+        ("a name for the newest", lambda: search(name="last"), ("name='last'", "other than 'last'")),
         ("no trials", lambda: search(trials=0), ("trials=0", "at least 1")),
         ("fewer than no trials", lambda: search(trials=-1), ("trials=-1", "at least 1")),
         ("trials as text", lambda: search(trials="3"), ("trials='3'", "Give a whole number")),
@@ -313,6 +346,27 @@ PROJECT = [
         UnsupportedStore, ("another store", lambda: Project.open("swift://x"), ("'swift://x'", "s3://"))
     ),
     *mistakes(
+        BadArguments,
+        (
+            "text for bytes",
+            lambda: Project.open().put("x", "a text"),  # type: ignore[arg-type]
+            ("'a text'", "data.encode()"),
+        ),
+        (
+            "a number for bytes",
+            lambda: Project.open().create("x", 5),  # type: ignore[arg-type]
+            ("data=5", "give bytes"),
+        ),
+    ),
+    *mistakes(
+        RunFileNotFound,
+        (
+            "a slip in the name of a file",
+            lambda: hopyard.load_run(saved()).path("modell.bin"),
+            ("'modell.bin'", "Did you mean 'model.bin'?"),
+        ),
+    ),
+    *mistakes(
         PathNotFound,
         ("a file that is not there", lambda: Project.open().read("x/y"), ("x/y", "check the path")),
     ),
@@ -419,7 +473,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("logs nope", ("'nope'", "hopyard runs")),
     ("logs last --node 5", ("no node 5", "only node 0")),
     ("logs last --attempt 5", ("no attempt 5", "only attempt 0")),
-    ("logs last --node x", ("--node", "integer")),
+    ("logs last --node x", ("--node", "whole number")),
     ("rm nope", ("'nope'", "hopyard runs")),
     ("restore nope", ("'nope'", "hopyard trash")),
     ("compare nope", ("1 cannot be compared", "give 2")),
@@ -442,7 +496,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("search {tmp}/train.py:train --space {tmp}/list.yaml", ("a list", "write parameters by name")),
     (
         "search {tmp}/train.py:train --space {tmp}/space.yaml --trials 0",
-        ("--trials", "greater than or equal to 1"),
+        ("--trials", "give at least 1"),
     ),
     (
         "search {tmp}/train.py:train --space {tmp}/space.yaml --backend processes",

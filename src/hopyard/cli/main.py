@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,13 @@ from hopyard.cli.trials import trials
 from hopyard.errors import HopyardError
 
 WORDS = "hopyard.words"  # where the context keeps what the user typed
+VALIDATION = (
+    (re.compile(r"Value error, (.*)"), r"\1"),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"it is below \1; give at least \1."),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"it is above \1; give at most \1."),
+    (re.compile(r"Input should be a valid integer.*"), "it is no whole number."),
+    (re.compile(r"Input should be a valid number.*"), "it is no number."),
+)
 COMMANDS = (
     demo,
     doctor,
@@ -103,6 +111,9 @@ class Hopyard(TyperGroup):
             result = super().invoke(ctx)
             # a pipe that was closed at the other end shows here, not in the interpreter's last flush
             sys.stdout.flush()
+        except typer.BadParameter as error:
+            error.message = plain(error.message)
+            raise
         except (HopyardError, OSError) as error:
             # what the system refuses is the user's to see to, like any error of ours; a closed pipe is nobody's
             if ctx.params["debug"] or isinstance(error, BrokenPipeError):
@@ -110,6 +121,14 @@ class Hopyard(TyperGroup):
             console.error(str(error))
             raise typer.Exit(1) from error
         return result
+
+
+def plain(text: str) -> str:
+    """Returns what is wrong with an option in our words, where it is told in those of the library that checks it."""
+    for pattern, words in VALIDATION:
+        if (match := pattern.match(text)) is not None:
+            return match.expand(words)
+    return text
 
 
 def show_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it with the option's value

@@ -11,9 +11,10 @@ import typer
 from hopyard.cli.completers import complete_runs
 from hopyard.cli.output import console
 from hopyard.cli.output.as_json import print_json, run_object, until
-from hopyard.cli.output.columns import Column, Cut, cut
+from hopyard.cli.output.columns import Column, Cut, cut, shortened
 from hopyard.cli.output.wording import duration, local_time, number
 from hopyard.cli.settings import Settings
+from hopyard.view.frame import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,19 +22,20 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tracking import Listing, MetricPoint, RunRecord
 
-MOST_SHOWN = 1000
 THREADS = 16
+LONGEST_VALUE = 60  # in the list
 MOST_SHOWN = 20
+RUN = Column(
+    name="RUN", cut=Cut.START, least=21
+)  # its end tells which run it is, and names it to other commands
 COLUMNS = (
-    Column(
-        name="RUN", cut=Cut.START, least=21
-    ),  # its end tells which run it is, and names it to other commands
-    Column(name="NAME", cut=Cut.END, least=8),
+    RUN,
+    Column(name="NAME", cut=Cut.END, least=14, is_first=True),
     Column(name="STATE"),
-    Column(name="NODES"),
+    Column(name="NODES", is_optional=True),
     Column(name="STARTED", is_optional=True),
     Column(name="DURATION"),
-    Column(name="LAST", cut=Cut.END, least=16),
+    Column(name="LAST", cut=Cut.END, least=15),
 )
 STYLES = {"RUNNING": "cyan", "FINISHED": "green", "FAILED": "bold red", "KILLED": "yellow", "LOST": "magenta"}
 
@@ -81,7 +83,9 @@ def runs(
     if as_json:
         print_json([run_object(project, each, newest_of(points), now=now) for each, points in pairs])
     elif shown:
-        console.table(COLUMNS, [row(*each, now=now) for each in pairs], styles=STYLES)
+        rows = [row(*each, now=now) for each in pairs]
+        columns = (shortened(RUN, [cells[0] for cells in rows]), *COLUMNS[1:])
+        console.table(columns, rows, styles=STYLES)
     else:
         console.note(f"No runs yet in {project.path}; make one with: {settings.command('demo')}")
     if most is not None and len(listing.runs) > most:
@@ -128,11 +132,11 @@ def all_of(
         "User": run.user,
         "Parameters": " ".join(f"{name}={value}" for name, value in known["parameters"].items()),
         "Metrics": last_metrics(metrics),
-        "Value": cut(run.value or "", MOST_SHOWN, Cut.END),
+        "Value": run.value or "",
         "TensorBoard": tensorboard_of(run),
         "Folder": known["folder"],
     }
-    return [(name, " ".join(text.split())) for name, text in texts.items() if text]
+    return [(name, printable(text)) for name, text in texts.items() if text]
 
 
 def metrics_of(project: Project, records: Sequence[RunRecord]) -> list[Listing[MetricPoint]]:
@@ -157,16 +161,20 @@ def row(record: RunRecord, metrics: Iterable[MetricPoint], *, now: float) -> tup
 
 
 def last_news(record: RunRecord, metrics: Iterable[MetricPoint]) -> str:
-    """Returns what went wrong or was reported last, and how often the nodes were started if more than once."""
-    news = (
-        first_line(record.error)
-        if record.error
-        else f"{last_metrics(metrics)} {tensorboard_of(record)}".strip()
+    """Returns what went wrong, was reported last or returned, and how often the nodes were started if more than once."""
+    attempts = "" if record.attempts == 1 else f"{record.attempts} attempts"
+    reported = f"{last_metrics(metrics)} {tensorboard_of(record)}".strip()
+    news = first_line(record.error) if record.error else reported
+    if news or not returned(record):
+        return ": ".join(filter(None, (attempts, news)))
+    return f"{returned(record)} ({attempts})" if attempts else returned(record)
+
+
+def returned(record: RunRecord) -> str:
+    """Returns the value of a run, which is the best one of a study, in short; nothing if there is none."""
+    return (
+        "" if record.value in (None, "None") else f"value={cut(record.value or '', LONGEST_VALUE, Cut.END)}"
     )
-    if record.attempts == 1:
-        return news
-    attempts = f"{record.attempts} attempts"
-    return f"{attempts}: {news}" if news else attempts
 
 
 def tensorboard_of(record: RunRecord) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from hopyard.cli.output import console
 from hopyard.cli.output.as_json import print_json, study_object
-from hopyard.cli.output.columns import Column, Cut
+from hopyard.cli.output.columns import Column, Cut, shortened
 from hopyard.cli.output.wording import number
 from hopyard.cli.runs import MOST_SHOWN, STYLES, THREADS
 from hopyard.cli.runs import row as run_row
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from hopyard.store import Project
     from hopyard.tracking import RunRecord, StudyRecord
 
+STUDY = Column(name="STUDY", cut=Cut.START, least=21)
 COLUMNS = (
-    Column(name="STUDY", cut=Cut.START, least=21),
-    Column(name="NAME", cut=Cut.END, least=8),
+    STUDY,
+    Column(name="NAME", cut=Cut.END, least=8, is_first=True),
     Column(name="STATE"),
     Column(name="TRIALS"),
     Column(name="BEST", cut=Cut.END, least=16),
@@ -65,7 +66,9 @@ def studies(
     if as_json:
         print_json([study_object(project, *each, now=now) for each in found[:most]])
     elif found:
-        console.table(COLUMNS, [row(*each, now=now) for each in found[:most]], styles=STYLES)
+        rows = [row(*each, now=now) for each in found[:most]]
+        columns = (shortened(STUDY, [cells[0] for cells in rows]), *COLUMNS[1:])
+        console.table(columns, rows, styles=STYLES)
     else:
         console.note(
             f"No studies yet in {project.path}; make one with: {settings.command('search', '--help')}"

@@ -13,6 +13,7 @@ from hopyard.cli.output.columns import Column, Cut
 from hopyard.cli.output.wording import local_time
 from hopyard.cli.runs import STYLES
 from hopyard.cli.settings import Settings
+from hopyard.run.shared_options import NAME, is_name
 
 if TYPE_CHECKING:
     from hopyard.store import Project
@@ -83,8 +84,8 @@ def restore(
 
     if name is not None and len(runs) > 1:
         raise typer.BadParameter(f"--name is for one run, and {len(runs)} were given.", param_hint="--name")
-    if name is not None and not name.strip():
-        raise typer.BadParameter("the name is empty; give a text.", param_hint="--name")
+    if name is not None and not is_name(name):
+        raise typer.BadParameter(f"{name!r:.120} is not valid; {NAME}.", param_hint="--name")
     project = Settings.of(context).open_project()
     with console.busy("Looking into the trash"):
         chosen = {each.id: each for each in (find_removed(project, text) for text in runs)}

@@ -96,8 +96,10 @@ from hopyard.errors.testing import FetchFailed as FetchFailed
 from hopyard.errors.testing import ServerNotReady as ServerNotReady
 from hopyard.errors.tracking import AmbiguousRun as AmbiguousRun
 from hopyard.errors.tracking import CorruptRecord as CorruptRecord
+from hopyard.errors.tracking import NoSuchStudy as NoSuchStudy
 from hopyard.errors.tracking import NotInTrash as NotInTrash
 from hopyard.errors.tracking import RunEnded as RunEnded
+from hopyard.errors.tracking import RunFileNotFound as RunFileNotFound
 from hopyard.errors.tracking import RunIsRunning as RunIsRunning
 from hopyard.errors.tracking import RunNotFound as RunNotFound
 from hopyard.errors.tracking import RunNumberTaken as RunNumberTaken

@@ -15,11 +15,11 @@ class NoActiveSpark(HopyardError, RuntimeError):
 
 
 class CalledOnNode(HopyardError, RuntimeError):
-    """Nodes were to be started on Spark by a function that runs on a node itself."""
+    """A function that runs on a node was to start a Spark, or nodes on Spark."""
 
     text = (
-        "launch(), search() and Cluster start their nodes from the driver program, and this is the process of a node. "
-        "Call them in the driver program, or give backend='processes', which starts them on the host of this node."
+        "launch(), search(), Cluster and local_spark() are for the driver program, and this is the process of a node. "
+        "Call them in the driver program; with backend='processes' the first three start nodes on the host of this node."
     )
 
 

@@ -35,6 +35,20 @@ class RunNotFound(HopyardError, LookupError):
         return f" Its runs: {', '.join(self.runs[:5])}{more}." if self.runs else " It has no runs yet."
 
 
+class NoSuchStudy(RunNotFound):
+    """No study of the project answers to a text; `runs` are the studies that there are."""
+
+    def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
+        return (
+            f"there is no study {self.text!r} in {self.project}.{guess}{self._there()} Give a name, an id or the end of "
+            "one, or 'last'; `hopyard studies` lists all studies."
+        )
+
+    def _there(self) -> str:
+        return super()._there().replace("Its runs:", "Its studies:").replace("no runs", "no studies")
+
+
 class AmbiguousRun(HopyardError, LookupError):
     """More than one run of the project answers to a text."""
 
@@ -45,6 +59,25 @@ class AmbiguousRun(HopyardError, LookupError):
         shown = ", ".join(self.candidates[:10])
         more = f" and {len(self.candidates) - 10} more" if len(self.candidates) > 10 else ""
         return f"{self.text!r} fits {len(self.candidates)} runs: {shown}{more}. Give a whole id, or 'last' for the newest run."
+
+
+class RunFileNotFound(HopyardError, FileNotFoundError):
+    """A run has no file of a name."""
+
+    run_id: str
+    name: str
+    near: str | None = None
+    files: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        guess = f" Did you mean {self.near!r}?" if self.near else ""
+        more = f" and {len(self.files) - 5} more" if len(self.files) > 5 else ""
+        there = (
+            f"Its files: {', '.join(self.files[:5])}{more}."
+            if self.files
+            else "It has none: save them in ctx.logdir."
+        )
+        return f"run {self.run_id} has no file {self.name!r}.{guess} {there}"
 
 
 class RunIsRunning(HopyardError, RuntimeError):

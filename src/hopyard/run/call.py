@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,33 +73,72 @@ def users_part(traceback: TracebackType | None) -> TracebackType | None:
     return part
 
 
-def bind(function: Callable[..., Any], args: object = None) -> NodeCall:
+def bind(function: Callable[..., Any], args: object = None, *, call: str = "launch") -> NodeCall:
     """Returns a function bound to its arguments, after checking that they fit.
 
     Args:
         function: Any callable. A parameter named ``ctx`` receives the `NodeContext`. What is bound already
             is returned as it is.
         args: Nothing, a mapping (keyword arguments) or a tuple or list (positional arguments).
+        call: What the user called, for errors.
 
     Raises:
-        BadArguments: The arguments do not fit the function's signature.
+        BadArguments: It is no function that can run on a node, or the arguments do not fit its signature.
     """
     if isinstance(function, NodeCall):
         return function
-    if not callable(function):
-        raise not_a_function("launch", function)
-    call = _call(function, args)
+    check_function(call, function)
+    users = _call(function, args)
     try:
         signature = inspect.signature(function)
     except ValueError:  # some builtins tell no signature; then Python checks on the node
-        return NodeCall(call=call, wants_context=False)
-    wants_context = CONTEXT in signature.parameters and CONTEXT not in call.keywords
+        return NodeCall(call=users, wants_context=False)
+    wants_context = CONTEXT in signature.parameters and CONTEXT not in users.keywords
     context = {CONTEXT: None} if wants_context else {}
     try:
-        signature.bind(*call.positional, **call.keywords, **context)
+        signature.bind(*users.positional, **users.keywords, **context)
     except TypeError as error:
-        raise BadArguments(call.name, f"{error}; its signature is {signature}") from error
-    return NodeCall(call=call, wants_context=wants_context)
+        unknown = unknown_parameters(users.keywords, signature)
+        raise BadArguments(users.name, unknown or f"{error}; its signature is {signature}") from error
+    return NodeCall(call=users, wants_context=wants_context)
+
+
+def unknown_parameters(names: Iterable[str], signature: inspect.Signature) -> str:
+    """Returns which of some names are no parameters of a function, and which may be meant; nothing if all are."""
+    parameters = signature.parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return ""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    accepted = [parameter.name for parameter in parameters if parameter.kind in kinds]
+    unknown = [name for name in names if name not in accepted]
+    if not unknown:
+        return ""
+    near = [match for name in unknown for match in difflib.get_close_matches(str(name), accepted, n=1)]
+    hint = f" (did you mean {', '.join(map(repr, near))}?)" if near else ""
+    return f"it has no parameter {', '.join(map(repr, unknown))}{hint}; its signature is {signature}"
+
+
+def check_function(call: str, given: object) -> None:
+    """Checks that a user gave a function that a node can run: it is called there, and returns a value.
+
+    Args:
+        call: What the user called.
+        given: What was given for the function.
+
+    Raises:
+        BadArguments: It is none, or calling it runs nothing of it.
+    """
+    if not callable(given):
+        raise not_a_function(call, given)
+    code = given if inspect.isroutine(given) or isinstance(given, functools.partial) else type(given).__call__
+    name = Call(function=given).name
+    if inspect.isgeneratorfunction(code):
+        raise BadArguments(
+            call, f"{name} has a yield, so a call of it runs nothing; give a function that returns"
+        )
+    if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
+        remedy = "give a function without async, which may call asyncio.run()"
+        raise BadArguments(call, f"{name} is async, so a call of it runs nothing; {remedy}")
 
 
 def _call(function: Callable[..., Any], args: object) -> Call:

@@ -83,8 +83,8 @@ class Cluster:
         trial: RunId | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
-        check_names(options, fn)
-        call = bind(fn, args)
+        check_names(options, fn, call="Cluster")
+        call = bind(fn, args, call="Cluster")
         self._spec = spec = TrainSpec.of(nodes, options) if spec is None else spec
         if spec.feed:
             from hopyard.feed.signed_rows import RowSigner  # a run that is not fed needs none of it
@@ -93,7 +93,8 @@ class Cluster:
         self._signer = call.signer
         self._payload = dump(call, user=call.call)
         progress, self._meter = options.get("progress"), FeedMeter() if spec.feed else None
-        self._view = View(spec.plan, progress=progress, stream_logs=spec.stream_logs, meter=self._meter)
+        name, stream_logs = options.get("name") or "", spec.stream_logs
+        self._view = View(spec.plan, progress=progress, stream_logs=stream_logs, name=name, meter=self._meter)
         self._options = run_options(**options)
         self._trial = trial
         if self._spec.feed and not call.wants_context:
@@ -103,9 +104,8 @@ class Cluster:
         self._parameters = recorded_parameters(args)
         self._run: RunWriter | None = None
         self._thread: RunThread | None = None
-        self._is_told = False
+        self._is_told = self._tls = False
         self._feed: FeedController | None = None
-        self._tls = False
         self._feed_secret = secrets.token_urlsafe() if self._spec.feed else ""
         self._start_error: BaseException | None = None
 
@@ -179,8 +179,8 @@ class Cluster:
 
     def nodes(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing right now, in rank order."""
-        assert self._started
-        return self._thread.controller.status() if self._thread is not None else ()
+        thread = self._thread if self._started else None  # or it is an error
+        return () if thread is None else thread.controller.status()
 
     def ready(self) -> tuple[NodeStatus, ...]:
         """Returns how the nodes are doing once all have arrived and know of each other; Ctrl-C ends the run.
@@ -481,10 +481,10 @@ class Cluster:
         return handle
 
     def _fed(self, wanted: str) -> FeedController:
-        assert self._started  # or it is an error
-        if self._feed is None:
+        feed = self._feed if self._started else None  # or it is an error
+        if feed is None:
             raise NotFed(wanted, "the run was started without feed=True; use Cluster(fn, feed=True)")
-        return self._feed
+        return feed
 
     def _end_feed(self, timeout: float | None) -> None:
         if self._feed is not None:

@@ -55,6 +55,7 @@ class Datasets(ABC):
         """
         _check_size("as_numpy", "batch_size", batch_size)
         _check_columns("as_numpy", columns)
+        _check_by_column("as_numpy", "fill_nulls", fill_nulls)
         return NumpyBatches(self, batch_size, columns, fill_nulls)
 
     def as_tf_dataset(
@@ -194,6 +195,12 @@ def _check_columns(asked_by: str, columns: object) -> None:
         raise BadArguments(asked_by, f"columns={columns!r} is not valid; give a list of names")
 
 
+def _check_by_column(asked_by: str, name: str, given: object) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        remedy = f"give a dict by column, such as {{'x': {given!r:.40}}}"
+        raise BadArguments(asked_by, f"{name}={given!r:.40} is not valid; {remedy}")
+
+
 def _selection(
     asked_by: str,
     columns: Sequence[str] | None,
@@ -204,6 +211,8 @@ def _selection(
 ) -> Selection:
     if label is not None and not isinstance(label, str):
         raise BadArguments(asked_by, f"label={label!r} is not valid; give the name of one column")
+    _check_by_column(asked_by, "fill_nulls", fill_nulls)
+    _check_by_column(asked_by, "dtypes", dtypes)
     wanted = columns if columns is None or label is None else (*columns, label)
     return Selection(
         columns=wanted, fill_nulls=fill_nulls or {}, dtypes=dtypes or {}, ragged=ragged, label=label

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from hopyard.run.call import users_part
+from hopyard.run.call import check_function, users_part
 from hopyard.run.cluster import Cluster
-from hopyard.run.options import RunOptions, run_options
+from hopyard.run.options import RunOptions, check_names, run_options
 from hopyard.run.result import RunResult
 from hopyard.run.signature import ShowsOptions
 
@@ -37,6 +37,8 @@ def launch(
         NodesMissing: Not all nodes arrived in time.
         NodeFailed: A node failed; the error has its traceback and last lines of output.
     """
+    check_names(options, fn, call="launch")
+    check_function("launch", fn)
     try:
         with Cluster(fn, args, nodes, **options) as cluster:
             return cluster.wait()

@@ -81,7 +81,7 @@ class RunOptions(TypedDict, total=False):
         stream_logs: Whether the nodes' output appears at the driver, too, each line after its node.
         progress: Whether a table of the nodes is shown while they run; by default on a terminal and in a
             notebook.
-        name: A name for the run; that of the function if not given.
+        name: A name for the run, of 1 to 100 characters; that of the function if not given.
         spark: The session to run on; the active one if not given.
         backend: ``"spark"`` (the default), ``"processes"`` (this machine, no Spark) or ``"inline"`` (this process,
             for debugging).
@@ -151,18 +151,19 @@ def run_options(
     return cast(RunOptions, locals())
 
 
-def check_names(options: RunOptions, fn: object) -> None:
+def check_names(options: RunOptions, fn: object, *, call: str) -> None:
     """Checks that a run has options of these names.
 
     Args:
         options: What a user gave by name.
         fn: The user's function.
+        call: What the user called: ``launch`` or ``Cluster``.
 
     Raises:
         BadArguments: It has not; the error names the option that is meant.
     """
     names = OptionNames(
-        call="launch",
+        call=call,
         known=RunOptions.__optional_keys__ | {"nodes", "args"},
         elsewhere={word: option for option, words in _ELSEWHERE.items() for word in words.split()},
         instead={"epochs": _EPOCHS},

@@ -12,6 +12,7 @@ from hopyard.run.scalar import as_metrics, as_step
 _NO_CALLBACK = (
     "a Reporter is no callback of Keras; give callbacks=[hopyard.Reporter(ctx).as_keras_callback()]"
 )
+_CONTEXT = "give the ctx that the function is called with: Reporter(ctx), then report(step, loss=...)"
 
 
 class ReportingContext(Protocol):
@@ -41,12 +42,14 @@ class Reporter:
 
     Raises:
         NotInsideRun: No context was given, and this process is no node.
-        BadArguments: `every` is below 1.
+        BadArguments: `every` is below 1, or `ctx` is no context.
     """
 
     def __init__(self, ctx: ReportingContext | None = None, *, every: int = 1) -> None:
         if type(every) is not int or every < 1:
             raise BadArguments("Reporter", f"every={every!r} is not valid; give a whole number of at least 1")
+        if ctx is not None and not hasattr(ctx, "report"):
+            raise BadArguments("Reporter", f"ctx={ctx!r} is no context; {_CONTEXT}")
         self._ctx = NodeContext.current() if ctx is None else ctx
         self._every = every
 

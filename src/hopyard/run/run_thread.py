@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from hopyard.protocol.plan import Plan
     from hopyard.view.feed_meter import FeedMeter
 
+LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 STOP_SECONDS = 600.0
+WATCHER = "hopyard-program-end"
+WATCH_SECONDS = 0.2
+FORGOTTEN_SECONDS = 10.0  # a program waits so long at its end for runs that it has forgotten
+FORGOTTEN = "its program ended without waiting for it"
 
 
 class RunThread:
@@ -49,6 +55,8 @@ class RunThread:
         """Begins, with what is to be closed at the end."""
         self._resources = resources
         self._thread.start()
+        # no daemon: Python ends only after it, so there is time to stop the nodes and to record that
+        threading.Thread(target=self._watch_program, name=WATCHER, daemon=False).start()
 
     @property
     def run_id(self) -> str:
@@ -142,3 +150,26 @@ class RunThread:
             self._error = error
         finally:
             self._is_over.set()
+
+    def _watch_program(self) -> None:
+        """Stops the run, and says so, if it still goes on when its program has nothing more to do."""
+        while not self.has_ended(WATCH_SECONDS):
+            if not _is_program_over():
+                continue
+            LOG.warning(
+                "run %s was still running at the end of the program, and is stopped: nothing waited for it. Use the "
+                "Cluster in a with statement, or call its wait().",
+                self.run_id,
+            )
+            try:
+                self.stop(FORGOTTEN, FORGOTTEN_SECONDS)
+            except StopTimeout as error:
+                LOG.warning("%s", error)
+            return
+
+
+def _is_program_over() -> bool:
+    """Tells whether Python only waits for threads that watch it before it ends."""
+    main = threading.main_thread()
+    others = (each for each in threading.enumerate() if each is not main and not each.daemon)
+    return not main.is_alive() and all(each.name == WATCHER for each in others)

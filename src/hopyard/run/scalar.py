@@ -42,7 +42,7 @@ def as_step(value: Any) -> int:
         number = as_number(value)
     except TypeError:
         raise BadReport("the step", shown(value), STEP_REMEDY) from None
-    if not number.is_integer() or _is_bool(value):
+    if not number.is_integer() or is_bool(value):
         raise BadReport("the step", shown(value), STEP_REMEDY)
     return int(number)
 
@@ -51,11 +51,18 @@ def as_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Returns the metrics of a step as numbers; NaN and infinity are numbers, too.
 
     Raises:
-        BadReport: One of them is no number, or there are none.
+        BadReport: One of them is no number or has no name, or there are none.
     """
     if not metrics:
         raise BadReport("the list of metrics", "empty", "Give at least one, as in report(3, loss=0.5)")
+    if "" in metrics:
+        raise BadReport("the name of a metric", "empty", "Give it a name, as in report(3, loss=0.5)")
     return {name: _metric(name, value) for name, value in metrics.items()}
+
+
+def is_bool(value: Any) -> bool:
+    """Tells whether a value is a bool, or an array or tensor of them."""
+    return isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
 
 
 def shown(value: Any) -> str:
@@ -70,7 +77,3 @@ def _metric(name: str, value: Any) -> float:
         return as_number(value)
     except TypeError:
         raise BadReport(f"the metric {name!r}", shown(value), METRIC_REMEDY) from None
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hopyard.store import Project
 
+NAME = "give a text of 1 to 100 characters on one line other than 'last', such as name='mnist'"
 TEXT = "give a text, such as {0}='mnist'"
 LONGEST_SHOWN = 60
+LONGEST_NAME = 100
+_CLEANED = LONGEST_NAME - 10  # a number may follow
+RESERVED = "last"  # the newest run, or study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +40,26 @@ def first_wrong(options: Mapping[str, object]) -> WrongOption | None:
     return None
 
 
+def is_name(value: object) -> bool:
+    """Tells whether something can be the name of a run or a study: it stands in tables, and a user types it."""
+    if not isinstance(value, str) or not value.strip() or value == RESERVED:
+        return False
+    return len(value) <= LONGEST_NAME and not any(map(_is_control, value))
+
+
+def as_name(text: str) -> str | None:
+    """Returns the name that comes closest to a text which an old program gives for one; None if nothing is left."""
+    kept = " ".join("".join(" " if _is_control(each) else each for each in text).split())[:_CLEANED].strip()
+    return f"{kept}-1" if kept == RESERVED else kept or None
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
 def _expected() -> dict[str, tuple[Callable[[object], bool], str]]:
     return {
-        "name": (_is_text, TEXT.format("name")),
+        "name": (is_name, NAME),
         "description": (_is_text, TEXT.format("description")),
         "kind": (_is_text, TEXT.format("kind")),
         "progress": (_is_switch, "give True, False or None"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from optuna.pruners import NopPruner
 
 from hopyard.errors import InvalidSearch
-from hopyard.run.call import not_a_function
+from hopyard.run.call import check_function
 from hopyard.run.encryption import uses_tls
 from hopyard.search.options import SearchOptions, SearchSpec
 from hopyard.search.samplers.by_name import sampler_for
@@ -130,8 +130,7 @@ class SearchRequest:
 
     def _checked(self) -> tuple[SearchSpec, bytes]:
         """Returns how the search is to be run, and what each trial runs, pickled."""
-        if not callable(self.fn):
-            raise not_a_function(self.call, self.fn)
+        check_function(self.call, self.fn)
         self.space.check(self.fn)
         spec = SearchSpec.of(self.trials, self.options)
         if len(spec.objectives) > 1 and not isinstance(self._pruner, NopPruner):

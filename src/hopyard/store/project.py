@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from hopyard.errors import AlreadyExists, InvalidName, PathNotFound
+from hopyard.errors import AlreadyExists, BadArguments, InvalidName, PathNotFound
 from hopyard.store import transfer
 from hopyard.store.contact import make_contact
 from hopyard.store.defaults import REACHED_VARIABLE, default_name, default_options, default_root, variables
@@ -163,7 +163,9 @@ class Project:
         Raises:
             InvalidName: The name cannot be used.
             IsAFolder: There is a folder of that name.
+            BadArguments: The content is not bytes.
         """
+        _check_bytes("Project.put", data)
         self._files().write(self._inside(relative), [data], replace=True)
 
     def create(self, relative: AnyPath, data: bytes) -> None:
@@ -172,7 +174,9 @@ class Project:
         Raises:
             InvalidName: The name cannot be used.
             AlreadyExists: The path is taken.
+            BadArguments: The content is not bytes.
         """
+        _check_bytes("Project.create", data)
         self._files().write(self._inside(relative), [data], replace=False)
 
     def read(self, relative: AnyPath) -> bytes:
@@ -352,3 +356,12 @@ class Project:
         except PathNotFound:
             # Removed since its parent was listed: then there are no files in it.
             return
+
+
+def _check_bytes(call: str, data: object) -> None:
+    if isinstance(data, str):
+        raise BadArguments(call, f"data={data!r:.40} is text; give bytes, such as data.encode()")
+    try:
+        memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        raise BadArguments(call, f"data={data!r:.40} is not valid; give bytes") from None

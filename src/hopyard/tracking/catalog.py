@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -90,9 +91,19 @@ def _without_folder(project: Project, text: str) -> str:
 def _not_found(project: Project, index: RunIndex, text: str) -> RunNotFound:
     """Returns the error that tells what there is instead."""
     names = {str(run_id): name for run_id, name in _names(project, index.runs()).items()}
-    near = difflib.get_close_matches(text, [*names.values(), *names], n=1, cutoff=_NEAR)
     shown = tuple(f"{run_id} ({name})" for run_id, name in names.items())
-    return RunNotFound(text, project.path, near[0] if near else None, shown)
+    return RunNotFound(text, project.path, near_name(text, names), shown)
+
+
+def near_name(text: str, names: Mapping[str, str]) -> str | None:
+    """Returns the name or id of a run that is spelled like a text; None if there is none.
+
+    Args:
+        text: What a user wrote.
+        names: The names of runs by id.
+    """
+    near = difflib.get_close_matches(text, [*names.values(), *names], n=1, cutoff=_NEAR)
+    return near[0] if near else None
 
 
 def _answering(project: Project, index: RunIndex, text: str) -> dict[RunId, str]:

@@ -16,10 +16,15 @@ class AttemptLog:
     logfile: str
 
 
-def run_paths(project: Project, run_id: RunId) -> RunPaths:
-    """Returns the paths in the folder of a run, or of a trial."""
-    run = project.layout.run(run_id.app_id, run_id.kind, run_id.number)
-    return run.inner(run_id.trial) if run_id.trial else run
+def run_paths(project: Project, run_id: RunId | str) -> RunPaths:
+    """Returns the paths in the folder of a run, or of a trial.
+
+    Raises:
+        InvalidName: It is a text that spells no id of a run.
+    """
+    wanted = RunId.of(run_id)
+    run = project.layout.run(wanted.app_id, wanted.kind, wanted.number)
+    return run.inner(wanted.trial) if wanted.trial else run
 
 
 def attempt_log(paths: RunPaths, rank: int, attempt: int) -> AttemptLog:

@@ -30,7 +30,7 @@ class RunReader:
             InvalidName: `run_id` is not an id of a run.
         """
         self.project = project
-        self.id = RunId.parse(run_id) if isinstance(run_id, str) else run_id
+        self.id = RunId.of(run_id)
         self._paths = run_paths(project, self.id)
 
     def __repr__(self) -> str:

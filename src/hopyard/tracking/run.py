@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from hopyard.errors import RunFileNotFound
 from hopyard.store import Project
 from hopyard.store.names import AnyPath, as_text
 from hopyard.tracking.catalog import find_run
@@ -78,8 +80,17 @@ class Run:
         return self._record
 
     def path(self, name: AnyPath) -> str:
-        """Returns the full path of a file of the run, such as ``path("model.keras")``; it need not be there."""
-        return self._project.url(self._paths.inner(as_text(name)).folder)
+        """Returns the full path of a file or folder of the run, such as ``path("model.keras")``.
+
+        Raises:
+            RunFileNotFound: There is none; the error names those that there are.
+        """
+        path = self._paths.inner(as_text(name)).folder
+        if not self._project.exists(path):
+            files = self.files()
+            near = difflib.get_close_matches(as_text(name), files, n=1)
+            raise RunFileNotFound(self.run_id, as_text(name), near[0] if near else None, files)
+        return self._project.url(path)
 
     def files(self) -> tuple[str, ...]:
         """Returns the files that the nodes have left, relative to `logdir`; those of node 2 are in ``node.2/``."""

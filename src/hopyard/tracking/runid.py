@@ -32,6 +32,11 @@ class RunId:
     number: int
     trial: str = ""
 
+    @classmethod
+    def of(cls, run_id: RunId | str) -> RunId:
+        """Returns an id that is one, or is spelled as text, as results of runs have it; raises as `parse`."""
+        return cls.parse(run_id) if isinstance(run_id, str) else run_id
+
     def __str__(self) -> str:
         run = f"{self.app_id}/{self.kind}/run.{self.number}"
         return f"{run}/{self.trial}" if self.trial else run

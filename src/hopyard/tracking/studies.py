@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hopyard.codec.records import decode
-from hopyard.errors import PathNotFound, RunNotFound
+from hopyard.errors import NoSuchStudy, PathNotFound, RunNotFound
 from hopyard.store import Project
-from hopyard.tracking.catalog import LAST, find_run
+from hopyard.tracking.catalog import LAST, find_run, near_name
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord, StudyRecord
 from hopyard.tracking.run_index import RunIndex
 from hopyard.tracking.runid import RunId
 
 
-def study_record(project: Project, run_id: RunId) -> StudyRecord | None:
+def study_record(project: Project, run_id: RunId | str) -> StudyRecord | None:
     """Returns what a run's study looks for and how far it is; None if the run is no study.
 
     Raises:
@@ -47,11 +47,27 @@ def find_study(project: Project, text: str) -> RunId:
         text: ``last`` for the newest study, an id, the end of an id, or a name.
 
     Raises:
-        RunNotFound: No run answers to `text`, or it is no study.
+        NoSuchStudy: No run answers to `text`, or it is no study.
         AmbiguousRun: Several do.
     """
-    newest = newest_study(project) if text == LAST else None
-    run_id = newest.id if newest is not None else find_run(project, text).id
+    if text == LAST:
+        newest = newest_study(project)
+        if newest is None:
+            raise NoSuchStudy(text, project.path, None, ())
+        return newest.id
+    try:
+        run_id = find_run(project, text).id
+    except RunNotFound:
+        raise _no_such_study(project, text) from None
     if not project.exists(run_paths(project, run_id).study):
-        raise RunNotFound(text, project.path)
+        raise _no_such_study(project, text)
     return run_id
+
+
+def _no_such_study(project: Project, text: str) -> NoSuchStudy:
+    """Returns the error that tells which studies there are."""
+    studies = {str(study.id): study.name for study in list_studies(project)}
+    near = near_name(text, studies)
+    return NoSuchStudy(
+        text, project.path, near, tuple(f"{run_id} ({name})" for run_id, name in studies.items())
+    )

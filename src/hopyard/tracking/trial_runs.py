@@ -46,7 +46,7 @@ def trial_as_run(project: Project, run_id: RunId) -> RunRecord:
     )
 
 
-def trial_record(project: Project, run_id: RunId) -> TrialRecord | None:
+def trial_record(project: Project, run_id: RunId | str) -> TrialRecord | None:
     """Returns the record of a trial; None if the run is none, or the trial has not ended.
 
     Raises:
@@ -54,7 +54,7 @@ def trial_record(project: Project, run_id: RunId) -> TrialRecord | None:
     """
     path = run_paths(project, run_id).trial_record
     try:
-        return decode(TrialRecord, project.read(path), path) if run_id.trial else None
+        return decode(TrialRecord, project.read(path), path) if RunId.of(run_id).trial else None
     except PathNotFound:
         return None
 

@@ -93,7 +93,7 @@ class JournaledTrial:
         )
 
 
-def read_trials(project: Project, run_id: RunId) -> Listing[TrialRecord]:
+def read_trials(project: Project, run_id: RunId | str) -> Listing[TrialRecord]:
     """Returns all trials of a study by number, as far as it has got, and lines of its journal that cannot be understood.
 
     A trial's traceback and slot are only in its own record, which `trial_record` reads.
@@ -109,7 +109,7 @@ class TrialsReader:
         run_id: The run that carries it.
     """
 
-    def __init__(self, project: Project, run_id: RunId) -> None:
+    def __init__(self, project: Project, run_id: RunId | str) -> None:
         self._project = project
         self._path = run_paths(project, run_id).study_journal
         self._journaled = _Journaled(self._path)

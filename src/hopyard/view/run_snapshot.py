@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.view.feed_meter import Fed
-from hopyard.view.frame import MOST_ROWS, clock
+from hopyard.view.frame import MOST_ROWS, clock, printable
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -126,10 +126,10 @@ def counts(nodes: Iterable[NodeStatus]) -> dict[Phase, int]:
     return {phase: phases.count(phase) for phase in Phase if phase in phases}
 
 
-def metrics(reporting: Reporting) -> str:
-    """Returns the last values that somebody reported, in short."""
+def metrics(reporting: Reporting) -> tuple[str, ...]:
+    """Returns the last values that somebody reported, in short, each with its name."""
     first = list(reporting.metrics.items())[:MOST_METRICS]
-    return ", ".join(f"{metric} {value:.4g}" for metric, value in first)
+    return tuple(f"{printable(metric)} {value:.4g}" for metric, value in first)
 
 
 def silence(node: NodeStatus) -> str:
@@ -151,7 +151,10 @@ def _changes(before: Iterable[NodeStatus], nodes: Iterable[NodeStatus]) -> list[
 def _progress(node: NodeStatus, feed: Fed) -> str:
     rows = feed.of([node])
     step = "" if node.step is None else f"step {node.step}"
-    parts = ("" if rows is None else f"has {rows.words}", " ".join(filter(None, (step, metrics(node)))))
+    parts = (
+        "" if rows is None else f"has {rows.words}",
+        " ".join(filter(None, (step, ", ".join(metrics(node))))),
+    )
     return f"{name(node)} {', '.join(filter(None, parts))}"
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.view.feed_meter import Fed, quantity
 from hopyard.view.run_snapshot import Snapshot, counts, metrics, silence
-from hopyard.view.table_columns import Column, cell, heading, line, room_for_rows, table
+from hopyard.view.table_columns import Cell, Column, Parts, cell, heading, line, room_for_rows, table
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -40,13 +40,13 @@ URGENCY = (
 COLUMNS = (
     Column(name="node", justify="right"),
     Column(name="role"),
-    Column(name="host", gives_way=True),  # on a narrow terminal
+    Column(name="host", gives_way=True, goes=2),  # on a narrow terminal
     Column(name="state"),
     Column(name="rows", justify="right", is_optional=True),
-    Column(name="rows/s", justify="right", is_optional=True),
-    Column(name="waiting", justify="right", is_optional=True, least_width=80),
+    Column(name="rows/s", justify="right", is_optional=True, goes=3),
+    Column(name="waiting", justify="right", is_optional=True, least_width=80, goes=1),
     Column(name="step", justify="right"),
-    Column(name="metrics", gives_way=True),
+    Column(name="metrics", gives_way=True, goes=4),
     Column(name="", is_optional=True),
 )
 
@@ -78,7 +78,7 @@ class NodeTable:
             yield line((snapshot.missing, "yellow"))
 
 
-def _compact(nodes: Sequence[NodeStatus], feed: Fed, room: int) -> tuple[list[Sequence[Text]], int]:
+def _compact(nodes: Sequence[NodeStatus], feed: Fed, room: int) -> tuple[list[Sequence[Cell]], int]:
     """Returns a row for each role and for nodes that need attention, and how many of these have no room."""
     roles = dict.fromkeys(node.role for node in nodes)
     groups = [[node for node in nodes if node.role == role] for role in roles]
@@ -93,7 +93,7 @@ def _is_noteworthy(node: NodeStatus) -> bool:
     return node.phase in (Phase.FAILED, Phase.LOST, Phase.AWAITED) or node.silent_seconds > 0
 
 
-def _node_row(node: NodeStatus, feed: Fed) -> Sequence[Text]:
+def _node_row(node: NodeStatus, feed: Fed) -> Sequence[Cell]:
     return (
         cell(str(node.rank)),
         cell(node.role),
@@ -101,12 +101,12 @@ def _node_row(node: NodeStatus, feed: Fed) -> Sequence[Text]:
         cell(node.phase.value, STYLES[node.phase]),
         *_fed([node], feed),
         cell("" if node.step is None else str(node.step)),
-        cell(metrics(node)),
+        Parts(metrics(node), ", "),
         cell(silence(node), "yellow"),
     )
 
 
-def _group_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Text]:
+def _group_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Cell]:
     if len(nodes) == 1:
         return _node_row(nodes[0], feed)
     hosts = len({node.host for node in nodes if node.host})
@@ -124,7 +124,7 @@ def _group_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Text]:
     )
 
 
-def _sum_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Text]:
+def _sum_row(nodes: Sequence[NodeStatus], feed: Fed) -> Sequence[Cell]:
     nothing = cell("")
     return (cell("all"), nothing, nothing, nothing, *_fed(nodes, feed), nothing, nothing, nothing)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from hopyard.tracking import TrialRecord, TrialState
-from hopyard.view.frame import MOST_ROWS
+from hopyard.view.frame import MOST_ROWS, printable
 from hopyard.view.run_snapshot import metrics
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class BestTrial:
 
     number: int
     value: str
-    params: str
+    params: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class TrialRow:
     number: int
     slot: int
     host: str
-    params: str
+    params: tuple[str, ...]
     step: int | None
-    metrics: str
+    metrics: tuple[str, ...]
     seconds: int
 
 
@@ -105,7 +105,7 @@ class StudySnapshot:
         running = () if is_over else status.running
         has_hosts = len({trial.host for trial in running}) > 1
         return cls(
-            title=status.title,
+            title=printable(status.name) or status.title,
             seconds=int(status.seconds),
             total=status.total,
             done=status.done,
@@ -140,7 +140,9 @@ class StudySnapshot:
         best, failures = (None, ()) if earlier is None else (earlier.best, earlier.failures)
         lines = [failure for failure in self.failures if failure not in failures]
         if self.best is not None and self.best != best:
-            lines.append(f"best so far: trial {self.best.number}, {self.best.value}, {self.best.params}")
+            lines.append(
+                f"best so far: trial {self.best.number}, {self.best.value}, {' '.join(self.best.params)}"
+            )
         if self.is_over:
             lines.append(f"the study is over: {self._words}")
         return lines
@@ -156,9 +158,9 @@ class StudySnapshot:
         return "; ".join(filter(None, (self.progress, counts, best, self.left)))
 
 
-def in_short(params: Mapping[str, Any]) -> str:
-    """Returns parameters as a person reads them: ``learning_rate=0.001 dropout=0.45``."""
-    return " ".join(f"{name}={_value(value)}" for name, value in params.items())
+def in_short(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns parameters as a person reads them: ``learning_rate=0.001`` and ``dropout=0.45``."""
+    return tuple(f"{printable(name)}={_value(value)}" for name, value in params.items())
 
 
 def time_left(seconds: float) -> str:
@@ -187,7 +189,7 @@ def _counts(ended: Mapping[TrialState, int], running: int) -> dict[str, int]:
 def _best(status: StudyStatus) -> BestTrial | None:
     if status.best_trial is None or status.best_value is None:
         return None
-    value = f"{status.objective} = {status.best_value:.6g}"
+    value = f"{printable(status.objective)} = {status.best_value:.6g}"
     return BestTrial(number=status.best_trial, value=value, params=in_short(status.best_params))
 
 
@@ -219,17 +221,11 @@ def _row(trial: RunningTrial, *, has_host: bool) -> TrialRow:
 
 def _failure(record: TrialRecord) -> str:
     reason = record.error or record.error_type or "for no reason that is known"
-    return f"trial {record.number} failed: {_cut(_printable(reason), LONGEST_ERROR)}"
+    return f"trial {record.number} failed: {_cut(printable(reason), LONGEST_ERROR)}"
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else _cut(_printable(str(value)), LONGEST_VALUE)
-
-
-def _printable(text: str) -> str:
-    """Returns a text on one line, without what would move the cursor."""
-    words = " ".join(text.split())
-    return "".join(each if each.isprintable() else "?" for each in words)
+    return f"{value:.4g}" if isinstance(value, float) else _cut(printable(str(value)), LONGEST_VALUE)
 
 
 def _cut(text: str, most: int) -> str:

@@ -42,6 +42,7 @@ class StudyStatus:
 
     Attributes:
         title: The study's run.
+        name: What its user calls it; empty if he did not say.
         objective: The name of what is compared.
         total: How many trials there are to be; None for no limit.
         ended: How many have ended, by how; those of earlier drivers included.
@@ -67,6 +68,7 @@ class StudyStatus:
     left_seconds: float | None = None
     slots: int = 0
     is_assumed: bool = False
+    name: str = ""
 
     @property
     def done(self) -> int:
@@ -85,6 +87,7 @@ class StudyStatus:
         seconds: float,
         now: float,
         is_assumed: bool = False,
+        name: str = "",
     ) -> Self:
         """Returns how a study is doing; nobody may change it meanwhile."""
         best = trials.best
@@ -116,4 +119,5 @@ class StudyStatus:
             left_seconds=left,
             slots=len(queue.slots),
             is_assumed=is_assumed,
+            name=name,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +20,7 @@ from hopyard.view.study_snapshot import (
     StudySnapshot,
     TrialRow,
 )
-from hopyard.view.table_columns import Column, cell, heading, line, room_for_rows, table
+from hopyard.view.table_columns import Cell, Column, Parts, cell, heading, line, room_for_rows, table
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -30,11 +31,11 @@ SHORTEST_BAR = 8
 STYLES = {FINISHED: "green", RUNNING: "cyan", STOPPED: "magenta", FAILED: "bold red"}
 COLUMNS = (
     Column(name="trial", justify="right"),
-    Column(name="slot", justify="right"),
-    Column(name="host", is_optional=True, least_width=80),
+    Column(name="slot", justify="right", goes=2),
+    Column(name="host", is_optional=True, least_width=80, goes=1),
     Column(name="params", gives_way=True),  # on a narrow terminal
     Column(name="step", justify="right", is_optional=True),
-    Column(name="metrics", gives_way=True, is_optional=True),
+    Column(name="metrics", gives_way=True, is_optional=True, goes=3),
     Column(name="time", justify="right"),
 )
 
@@ -52,7 +53,7 @@ class StudyTable:
         if snapshot.counts:
             yield _counts(snapshot)
         if snapshot.best is not None:
-            yield _best(snapshot.best, is_last=snapshot.is_over)
+            yield _best(snapshot.best, width, is_last=snapshot.is_over)
         if snapshot.direction:
             yield line((snapshot.direction, "dim"))
         if snapshot.failures:
@@ -86,19 +87,25 @@ def _counts(snapshot: StudySnapshot) -> Text:
     return cell(", ").join([cell(f"{count} {word}", STYLES[word]) for word, count in snapshot.counts.items()])
 
 
-def _best(best: BestTrial, *, is_last: bool) -> Text:
+def _best(best: BestTrial, width: int, *, is_last: bool) -> Text:
     """Returns the best trial on one line; at the end in full, since it then stays."""
-    parts = ((f"best: trial {best.number}  ", ""), (best.value, "bold green"), (f"  {best.params}", ""))
+    begins, params = f"best: trial {best.number}  ", Parts(best.params, " ")
+    room = width - cell_len(f"{begins}{best.value}  ")
+    parts = (
+        (begins, ""),
+        (best.value, "bold green"),
+        (f"  {params.plain if is_last else params.within(room)}", ""),
+    )
     return Text.assemble(*parts) if is_last else line(*parts)
 
 
-def _cells(row: TrialRow) -> Sequence[Text]:
+def _cells(row: TrialRow) -> Sequence[Cell]:
     return (
         cell(str(row.number)),
         cell(str(row.slot)),
         cell(row.host),
-        cell(row.params),
+        Parts(row.params, " "),
         cell("" if row.step is None else str(row.step)),
-        cell(row.metrics),
+        Parts(row.metrics, ", "),
         cell(clock(row.seconds)),
     )

@@ -13,6 +13,7 @@ from functools import partial
 from hopyard.protocol.plan import Plan
 from hopyard.view.background import Activity, BackgroundView
 from hopyard.view.feed_meter import FeedMeter, with_starting
+from hopyard.view.frame import printable
 from hopyard.view.node_output import Batch, OutputQueue
 from hopyard.view.place import is_typed_at
 from hopyard.view.presenter import LiveView
@@ -32,6 +33,7 @@ class View:
         plan: The run's nodes.
         progress: Whether the nodes are shown while somebody waits; None for terminals and notebooks only.
         stream_logs: Whether the nodes' output is shown.
+        name: What the user calls the run; its id is shown if he does not say.
         meter: Counts what the nodes are fed; None if they are not.
         clock: The time in seconds.
     """
@@ -42,11 +44,13 @@ class View:
         *,
         progress: bool | None,
         stream_logs: bool,
+        name: str = "",
         meter: FeedMeter | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._prefixes = tuple(f"[{node.role.value} {node.rank}] " for node in plan.nodes)
         self._progress = progress
+        self._name = printable(name)
         self._meter = meter
         self._clock = clock
         self._began = clock()
@@ -144,7 +148,7 @@ class View:
         feed = None if self._meter is None else self._meter.look(nodes, now)
         seconds = now - self._began
         nodes = nodes if self._meter is None else with_starting(nodes)
-        return Snapshot.of(run.run_id, seconds=seconds, nodes=nodes, is_over=is_over, feed=feed)
+        return Snapshot.of(self._name or run.run_id, seconds=seconds, nodes=nodes, is_over=is_over, feed=feed)
 
     def _flush(self) -> None:
         if self._output is not None and not self._output.flush(FLUSH_SECONDS):

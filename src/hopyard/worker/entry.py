@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from hopyard.worker.execution import Report, execute
+from hopyard.worker.execution import Failure, Report, execute
 from hopyard.worker.gpus.memory import prepare
 
 EXIT_SECONDS = 30.0
@@ -23,7 +23,12 @@ def main(folder: Path) -> int:
     faulthandler.enable()  # a crash in native code then leaves a traceback in the node's log
     atexit.register(_leave_quickly)  # the first one in is the last one out
     prepare(os.environ)
-    report = execute((folder / PAYLOAD_FILE).read_bytes())
+    try:
+        report = execute((folder / PAYLOAD_FILE).read_bytes())
+    except (
+        KeyboardInterrupt
+    ) as interrupt:  # Ctrl-C is for the driver, whose terminal this process does not have
+        report = Report(failure=Failure.of(interrupt))
     _leave(report, folder)
     # threads that the function left running must not keep the node: what matters is stored
     faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)

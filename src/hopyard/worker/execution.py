@@ -128,6 +128,8 @@ def _printed(value: Any) -> str:
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
+    if isinstance(error, KeyboardInterrupt) and not error.args:
+        return "KeyboardInterrupt: the function raised it, or its process got the signal SIGINT"
     try:
         told = (
             error.args[0] if isinstance(error, KeyError) and error.args else error

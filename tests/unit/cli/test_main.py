@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -183,3 +183,22 @@ def test_a_log_that_the_encoding_cannot_hold_is_shown_escaped(project: Project) 
     with hopyard_process(project, "logs", stdout=subprocess.PIPE, env=environment) as process:
         output, _ = process.communicate(timeout=60)
     assert output == "Gr\\xfc\\xdfe\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("trials", "--sort", "valeu"),
+            "Invalid value for '--sort': 'valeu' is not one of 'number', 'value'.",
+        ),
+        (("logs", "--tail", "-1"), "Invalid value for '--tail': it is below 0; give at least 0."),
+        (("runs", "--limit", "0"), "Invalid value for '--limit' / '-n': it is below 1; give at least 1."),
+        (("runs", "-n", "x"), "Invalid value for '--limit' / '-n': it is no whole number."),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_answered_in_plain_words(
+    arguments: Sequence[str], words: str, command: Callable[..., Result]
+) -> None:
+    result = command(*arguments)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {words}")

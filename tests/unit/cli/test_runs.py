@@ -171,3 +171,46 @@ def test_one_long_error_leaves_the_list_a_table(
     assert long_row.endswith("…")
     assert len(long_row) <= columns
     assert ("STARTED" in heading) == (columns == 200)
+
+
+def test_without_a_metric_the_value_is_told_before_the_number_of_attempts(
+    project: Project, command: Command
+) -> None:
+    writer = begin(project, "search", at=time.time())
+    writer.restarted(1, "the study was resumed")
+    writer.finish(RunState.FINISHED, value="0.9731")
+    assert command("runs").stdout.splitlines()[1].endswith("  value=0.9731 (2 attempts)")
+
+
+def test_all_about_a_run_has_its_whole_value(project: Project, command: Command) -> None:
+    value = repr({"history": {"accuracy": [number / 7 for number in range(30)]}})
+    begin(project, "long", at=time.time()).finish(RunState.FINISHED, value=value)
+    assert f"Value     {value}" in command("runs", "long").stdout
+
+
+def test_a_name_that_an_older_release_took_moves_no_cursor(project: Project, command: Command) -> None:
+    begin(project, "\x1b[31mred\x1b[0m\tTab", at=time.time())
+    for call in (("runs",), ("runs", "last"), ("compare", "last", "last")):
+        shown = command(*call).stdout
+        assert "\x1b" not in shown
+        assert r"\x1b[31mred\x1b[0m Tab" in shown
+
+
+@pytest.mark.parametrize("applications", [1, 3])
+def test_a_narrow_terminal_shows_names_and_ids_that_can_be_told_apart(
+    applications: int, project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    for number in range(applications):
+        app_id = f"app-2026111922{number}900-0000"
+        RunWriter.begin(
+            project, app_id=app_id, kind="launcher", name="prices of houses", nodes=2, backend="spark"
+        ).finish(RunState.FINISHED, value="0.5")
+    lines = command("runs").stdout.splitlines()[-applications:]
+    assert all("prices of hou" in line for line in lines)
+    ids = {line.split()[0].replace("\x1b[0m", "") for line in lines}
+    assert len(ids) == applications
+    for each in ids:
+        assert "prices of houses" in command("runs", each).stdout

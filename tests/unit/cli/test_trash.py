@@ -74,7 +74,10 @@ def test_a_name_is_for_one_run(project: Project, command: Command) -> None:
     result = command("restore", "a", "b", "--name", "c")
     assert result.exit_code == 2
     assert "--name is for one run, and 2 were given" in result.stderr
-    assert "the name is empty" in command("restore", "a", "--name", " ").stderr
+    assert (
+        "' ' is not valid; give a text of 1 to 100 characters"
+        in command("restore", "a", "--name", " ").stderr
+    )
     assert names(project) == []
 
 

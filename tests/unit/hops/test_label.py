@@ -42,3 +42,11 @@ def test_resources_that_are_no_paths_are_refused() -> None:
 def test_what_is_compared_followed_the_description_in_later_releases() -> None:
     label = Label.of("mine", "second try", "accuracy")
     assert label == Label(name="mine", description="second try", key="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("a\nb\x1b[0m", "a b [0m"), ("last", "last-1"), (" ", None), ("", None), ("x" * 300, "x" * 90)],
+)
+def test_a_name_that_no_run_can_have_becomes_one_that_it_can(given: str, name: str | None) -> None:
+    assert Label.of(given).name == name

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+
 import pytest
 
+import hopyard
 from hopyard.errors import BadArguments
 from hopyard.run.call import bind
 
@@ -40,8 +44,9 @@ def test_a_ctx_that_the_caller_gives_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
-        ({"c": 1}, "missing a required argument: 'a'"),
-        ({"a": 1, "c": 1}, "got an unexpected keyword argument 'c'"),
+        ({}, "missing a required argument: 'a'"),
+        ({"c": 1}, "it has no parameter 'c'; its signature is (a: 'int'"),
+        ({"a": 1, "c": 1}, "it has no parameter 'c'; its signature is (a: 'int'"),
         ((1, 2, 3), "too many positional arguments"),
         (7, "args=7 cannot be passed; give a dict (by name)"),
         ("ab", "args='ab' cannot be passed; give a dict (by name)"),
@@ -51,6 +56,53 @@ def test_arguments_that_do_not_fit_are_refused_with_the_reason(args: object, rea
     with pytest.raises(BadArguments) as caught:
         bind(two, args)
     assert reason in str(caught.value)
+
+
+def test_a_slip_in_the_name_of_an_argument_is_told_with_the_name_that_is_meant() -> None:
+    with pytest.raises(
+        BadArguments, match=r"it has no parameter 'rates' \(did you mean 'rate'\?\); its signature"
+    ):
+        bind(lambda rate, ctx: rate, {"rates": 1})
+
+
+def yields(a: int = 1) -> Iterator[int]:
+    yield a
+
+
+async def waits(a: int = 1) -> int:
+    return a
+
+
+async def yields_later(a: int = 1) -> AsyncIterator[int]:
+    yield a
+
+
+class Yielding:
+    def __call__(self) -> Iterator[int]:
+        yield 1
+
+
+def search_of(function: Callable[..., object]) -> object:
+    return hopyard.search(function, {"a": [1, 2]}, trials=1, backend="processes")
+
+
+@pytest.mark.parametrize("call", [hopyard.launch, hopyard.Cluster, search_of])
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (yields, "yields has a yield"),
+        (partial(yields, a=2), "has a yield"),
+        (Yielding(), "Yielding has a yield"),
+        (waits, "waits is async"),
+        (partial(waits, a=2), "is async"),
+        (yields_later, "yields_later is async"),
+    ],
+)
+def test_a_function_of_which_a_call_runs_nothing_is_refused(
+    function: Callable[..., object], words: str, call: Callable[..., object]
+) -> None:
+    with pytest.raises(BadArguments, match=words):
+        call(function)
 
 
 def test_what_is_no_function_is_refused() -> None:

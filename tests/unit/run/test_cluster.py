@@ -126,6 +126,15 @@ def test_a_cluster_that_was_not_started_says_so_whatever_it_is_asked(
         ask(Cluster(square, (2,), backend="inline"))
 
 
+@pytest.mark.parametrize("ask", ["nodes()", "train([])"])
+def test_python_without_assertions_says_so_too(ask: str) -> None:
+    program = f"import hopyard; hopyard.Cluster(lambda ctx: 1, backend='processes', feed=True).{ask}"
+    ended = subprocess.run(
+        [sys.executable, "-O", "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "hopyard.errors.NotStarted: " in ended.stderr
+
+
 def test_a_cluster_that_was_not_started_can_be_stopped() -> None:
     Cluster(square, (2,), backend="inline").stop()
 

@@ -41,6 +41,14 @@ def fed(*epochs: range, ended: bool = True) -> DataFeed:
     return DataFeed(inbox)
 
 
+@pytest.mark.parametrize("call", ["as_numpy", "as_tf_dataset", "as_torch_dataset"])
+def test_one_value_for_the_nulls_of_all_columns_is_refused_with_a_dict_for_them(call: str) -> None:
+    with pytest.raises(
+        BadArguments, match=r"fill_nulls=0 is not valid; give a dict by column, such as .*: 0"
+    ):
+        getattr(fed(range(3)), call)(2, fill_nulls=0)
+
+
 def numbers(batches: object) -> list[list[int]]:
     return [arrays["x"].tolist() for arrays in batches]  # type: ignore[attr-defined]
 

@@ -143,4 +143,7 @@ def test_an_option_that_there_is_none_of_names_the_right_one(
 ) -> None:
     with pytest.raises(BadArguments) as caught:
         call(train, ps=1, **{name: 2})
-    assert str(caught.value) == f"wrong arguments for launch(): there is no option {name!r}; {remedy}."
+    remedy = remedy.replace("help(hopyard.launch)", f"help(hopyard.{call.__name__})")
+    assert (
+        str(caught.value) == f"wrong arguments for {call.__name__}(): there is no option {name!r}; {remedy}."
+    )

@@ -74,6 +74,11 @@ def test_the_trials_of_a_study_are_those_that_optuna_knows(study: Study) -> None
     assert max(trial.attempt for trial in found) > 0
 
 
+def test_they_are_read_by_the_text_that_results_give_as_their_id(study: Study) -> None:
+    found = read_trials(the_project(study), study.run_id)
+    assert found.records == study.trials
+
+
 def test_the_table_of_optuna_has_the_same_in_it(study: Study) -> None:
     project = the_project(study)
     table = Study.load(study.run_id, project=project).trials_dataframe()

@@ -72,4 +72,4 @@ def test_the_first_three_metrics_are_shown_with_short_numbers() -> None:
         phase=Phase.RUNNING,
         metrics={"loss": 0.123456789, "lr": 1e-5, "seen": 1234567.0, "fourth": 4.0},
     )
-    assert metrics(status) == "loss 0.1235, lr 1e-05, seen 1.235e+06"
+    assert metrics(status) == ("loss 0.1235", "lr 1e-05", "seen 1.235e+06")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -166,3 +167,12 @@ def test_a_narrow_terminal_shows_rows_and_the_epoch_in_full() -> None:
     assert "12,345   1,200   100" in lines[2]
     assert max(map(len, lines)) <= 60
     assert drawn([node(0)], width=36, feed=FED)[0] == "…uncher/run.1  0:01:23  epoch 2 of 3"
+
+
+@pytest.mark.parametrize("width", range(30, 100, 5))
+def test_numbers_are_whole_on_a_terminal_of_any_width(width: int) -> None:
+    metrics = {"Präzision_日本_der_Vorhersage": 3.14159, "loss": 0.2537}
+    chief = replace(node(0, "chief"), host="a-host-with-a-long-name", metrics=metrics, step=123456)
+    row = drawn([chief], width=width)[2]
+    assert set(re.findall(r"\d[\d.]*", row)) <= {"0", "123456", "3.142", "0.2537"}
+    assert "123456" in row

@@ -42,11 +42,12 @@ def failure(number: int, error: str = "no optimizer", error_type: str = "ValueEr
 
 def test_parameters_are_short_numbers_and_words() -> None:
     params = {"learning_rate": 0.001, "dropout": 0.1 + 0.2, "units": 64, "deep": True, "how": "adam"}
-    assert in_short(params) == "learning_rate=0.001 dropout=0.3 units=64 deep=True how=adam"
+    assert in_short(params) == ("learning_rate=0.001", "dropout=0.3", "units=64", "deep=True", "how=adam")
 
 
 def test_a_value_is_one_short_line_whatever_it_is() -> None:
-    assert in_short({"text": "two\nlines\x1b[2J", "long": "x" * 40}) == f"text=two lines?[2J long={'x' * 29}…"
+    shown = in_short({"text": "two\nlines\x1b[2J", "long": "x" * 40, "na\x1b[0mme": 1})
+    assert shown == ("text=two lines\\x1b[2J", f"long={'x' * 29}…", "na\\x1b[0mme=1")
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,15 @@ def quiet_view(
     return View(plan, progress=progress, stream_logs=stream_logs, meter=meter, clock=lambda: 0.0)
 
 
+def test_a_run_that_was_given_a_name_is_called_so(
+    plan: Plan, going_run: Run, open_terminal: Callable[[], Terminal]
+) -> None:
+    terminal = open_terminal()
+    view = View(plan, progress=None, stream_logs=False, name="prices\x1b[31m", clock=lambda: 0.0)
+    with view.showing(going_run):
+        terminal.wait_until(shows(r"prices\x1b[31m  0:00:00"))
+
+
 def has_its_cursor(terminal: Terminal) -> bool:
     """Tells whether a cursor that was hidden is there again."""
     return 0 < terminal.received.count("\x1b[?25l") == terminal.received.count("\x1b[?25h")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from hopyard.errors import BadArguments
+from hopyard.run.shared_options import as_name
 
 NO_NAME = "no-name"
 
@@ -51,7 +52,7 @@ class Label:
         if isinstance(versioned_resources, str):
             key, versioned_resources, description = description, None, versioned_resources
         return cls(
-            name=None if name == NO_NAME else name,
+            name=None if name == NO_NAME else as_name(str(name or "")),
             description=str(description or ""),
             evaluator=bool(evaluator),
             key=None if key is None else str(key),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 GAP = "  "
@@ -27,6 +27,7 @@ class Column:
         cut: Where its cells may be cut.
         least: To how many characters they may be cut.
         is_optional: Whether it may be left out.
+        is_first: Whether it gets the room that it wants before others get more than they need.
         is_peer: Whether it gets as much room as other columns of the same kind, wherever it stands.
     """
 
@@ -34,6 +35,7 @@ class Column:
     cut: Cut = Cut.NOWHERE
     least: int = 0
     is_optional: bool = False
+    is_first: bool = False
     is_peer: bool = False
 
 
@@ -42,8 +44,8 @@ def fitted(
 ) -> tuple[list[Column], list[list[str]]] | None:
     """Returns the columns and cells that a table of some width shows; None if no table has room.
 
-    Optional columns go first, from the left; then cells are cut, those on the right more than those on the left. Peers
-    get equal parts of the room that the others leave.
+    Optional columns go first, the widest before the others; then cells are cut, those on the right more than those on
+    the left. Peers get equal parts of the room that the others leave.
 
     Args:
         columns: The columns.
@@ -52,17 +54,19 @@ def fitted(
     """
     needs = [_need(column, [row[number] for row in rows]) for number, column in enumerate(columns)]
     shown = list(range(len(columns)))
-    for number in range(len(columns)):
+    optional = [number for number in shown if columns[number].is_optional]
+    for number in sorted(optional, key=lambda each: -needs[each].least):
         if _total([needs[each].least for each in shown]) <= width:
             break
-        if columns[number].is_optional:
-            shown.remove(number)
+        shown.remove(number)
     room = width - _total([needs[each].least for each in shown])
     if room < 0:
         return None
     widths: dict[int, int] = {}
     peers = sorted((each for each in shown if columns[each].is_peer), key=lambda each: needs[each].missing)
-    others = [each for each in shown if not columns[each].is_peer]
+    others = sorted(
+        (each for each in shown if not columns[each].is_peer), key=lambda each: not columns[each].is_first
+    )
     for place, number in enumerate(others + peers):
         part = room if number in others else room // (len(shown) - place)
         more = min(part, needs[number].missing)
@@ -70,6 +74,18 @@ def fitted(
         room -= more
     cells = [[cut(row[number], widths[number], columns[number].cut) for number in shown] for row in rows]
     return [columns[number] for number in shown], cells
+
+
+def shortened(column: Column, cells: Sequence[str]) -> Column:
+    """Returns a column that is cut at the start, but not so far that what stands in it could not be told apart."""
+    apart = len(set(cells))
+    longest = max(map(len, cells), default=0)
+    tells = (
+        length
+        for length in range(column.least, longest)
+        if len({cell[1 - length :] for cell in cells}) == apart
+    )
+    return replace(column, least=next(tells, longest))
 
 
 def cut(text: str, width: int, where: Cut) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hopyard.cli.output.columns import GAP, Column, fitted
+from hopyard.view.frame import printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,8 +29,8 @@ def terminal(*, stderr: bool = False) -> Console | None:
 
 
 def line(text: str = "", *, style: str | None = None) -> None:
-    """Prints a line as it is, at once."""
-    console = terminal()
+    """Prints a line, or several, at once; control characters in it are spelled out."""
+    console, text = terminal(), printable_lines(text)
     if console is None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()  # whoever reads the pipe follows what happens
@@ -79,10 +81,11 @@ def table(
 
     Args:
         columns: The columns.
-        rows: The cells; line breaks in them become spaces.
+        rows: The cells; line breaks in them become spaces, and other control characters are spelled out.
         styles: The rich style of cells with a certain text.
     """
-    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    cells = [list(map(printable, row)) for row in rows]
+    columns = [replace(column, name=printable(column.name)) for column in columns]
     console = terminal()
     if console is None:
         headings = [column.name for column in columns]
@@ -165,7 +168,7 @@ def _blocks(
 
 
 def _to_stderr(label: str, text: str, *, style: str) -> None:
-    console = terminal(stderr=True)
+    console, text = terminal(stderr=True), printable_lines(text)
     if console is None:
         sys.stderr.write(f"{label}{text}\n")
     else:

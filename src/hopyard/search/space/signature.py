@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Collection
 from typing import Any
 
 from hopyard.errors import BadArguments
+from hopyard.run.call import unknown_parameters
 from hopyard.search.space.reader import CONTEXT
 
 
@@ -32,13 +32,9 @@ def check_function(
         signature = inspect.signature(function)
     except ValueError:  # some builtins tell no signature; then Python checks in the trial
         return
-    accepted = [parameter for parameter in signature.parameters.values() if _is_by_name(parameter)]
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
-    names = [parameter.name for parameter in accepted]
     required = [parameter.name for parameter in signature.parameters.values() if _is_required(parameter)]
-    unknown = [] if takes_any else [name for name in (*always, *sometimes) if name not in names]
-    if unknown:
-        raise BadArguments(_name(function), _unknown(unknown, names, signature))
+    if unknown := unknown_parameters((*always, *sometimes), signature):
+        raise BadArguments(_name(function), unknown)
     unsure = [name for name in required if name in sometimes]
     if unsure:
         reason = f"{_listed(unsure)} would be missing in some trials; give it a default in the function"
@@ -49,19 +45,9 @@ def check_function(
         raise BadArguments(_name(function), reason)
 
 
-def _is_by_name(parameter: inspect.Parameter) -> bool:
-    return parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-
-
 def _is_required(parameter: inspect.Parameter) -> bool:
     variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     return not variable and parameter.default is parameter.empty
-
-
-def _unknown(unknown: list[str], names: list[str], signature: inspect.Signature) -> str:
-    near = [match for name in unknown for match in difflib.get_close_matches(name, names, n=1)]
-    hint = f" (did you mean {_listed(near)}?)" if near else ""
-    return f"it has no parameter {_listed(unknown)}{hint}; its signature is {signature}"
 
 
 def _listed(names: list[str]) -> str:

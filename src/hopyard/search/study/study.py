@@ -47,7 +47,7 @@ class Study:
             project: Where to look; `Project.open` with its defaults if not given.
 
         Raises:
-            RunNotFound: There is no such run, or it is no study.
+            NoSuchStudy: There is no such study; the error lists those that there are.
             AmbiguousRun: Several runs answer to it.
             CorruptRecord: Its record cannot be understood.
         """

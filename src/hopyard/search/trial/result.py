@@ -9,13 +9,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadResult
-from hopyard.run.scalar import as_number, shown
+from hopyard.run.scalar import as_number, is_bool, shown
 
 if TYPE_CHECKING:
     from hopyard.codec.json_value import Json
 
 DEFAULT_METRIC = "metric"
 LONGEST_TEXT = 500
+REMEDY = "Return a number, or a dict with one"
 
 
 class Wanted(Enum):
@@ -50,7 +51,7 @@ def read_result(value: Any, objectives: Sequence[str], wanted: Wanted = Wanted.V
         wanted: What there has to be.
 
     Raises:
-        BadResult: It is none of these, or not a number.
+        BadResult: It is none of these, or not a finite number.
     """
     try:
         return _read(value, objectives, wanted)
@@ -90,12 +91,15 @@ def _objectives_in(value: Mapping[str, Any], objectives: Sequence[str]) -> tuple
 
 
 def _number(value: Any, where: str) -> float:
+    if is_bool(value):
+        raise BadResult(f"{shown(value)}{where}", REMEDY)
     try:
         number = as_number(value)
     except TypeError as error:
-        raise BadResult(f"{shown(value)}{where}", "Return a number, or a dict with one") from error
-    if math.isnan(number):
-        raise BadResult(f"nan{where}", "NaN cannot be compared; the training may have diverged")
+        raise BadResult(f"{shown(value)}{where}", REMEDY) from error
+    if not math.isfinite(number):
+        reason = "NaN cannot be compared" if math.isnan(number) else "Infinity is no value to compare by"
+        raise BadResult(f"{number}{where}", f"{reason}; the training may have diverged")
     return number
 
 

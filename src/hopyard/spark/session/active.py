@@ -44,6 +44,16 @@ def active_context() -> SparkContext | None:
     return active
 
 
+def refuse_node() -> None:
+    """Refuses the process of a node.
+
+    Raises:
+        CalledOnNode: It is one.
+    """
+    if NODE_VARIABLE in os.environ:
+        raise CalledOnNode
+
+
 def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -> SparkContext:
     """Returns the context of a session, or the active one, that can run nodes.
 
@@ -57,8 +67,8 @@ def usable_context(spark: SparkSession | SparkContext | None, needed_for: str) -
         CalledOnNode: None is given, and this process is a node of a run.
         SparkUnusable: It is one of Spark Connect, was stopped, or is no session; or pyspark is too old.
     """
-    if spark is None and NODE_VARIABLE in os.environ:
-        raise CalledOnNode
+    if spark is None:
+        refuse_node()
     require_pyspark(needed_for)
     session: object = spark if spark is not None else active_context()
     if session is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.errors import InvalidSessionSetting, SessionConflict
-from hopyard.spark.session.active import active_spark
+from hopyard.spark.session.active import active_spark, refuse_node
 from hopyard.spark.session.java import require_java
 from hopyard.spark.session.memory import memory_in_mb
 from hopyard.spark.session.supported import refuse_connect_mode, require_pyspark
@@ -95,6 +95,7 @@ def local_spark(
         start_timeout_seconds: How long to wait until all executors have arrived.
 
     Raises:
+        CalledOnNode: This process is a node of a run.
         InvalidSessionSetting: An argument is out of its range.
         JavaNotFound: There is no Java 17 or newer.
         MissingDependency: pyspark is not installed.
@@ -103,6 +104,7 @@ def local_spark(
         SparkNotStarted: Spark failed to start, or not all executors came in time.
         SparkUnusable: pyspark is too old, or this process uses Spark Connect.
     """
+    refuse_node()
     script = None if gpu_discovery_script is None else Path(gpu_discovery_script).absolute()
     cluster = LocalCluster(
         executors=executors,

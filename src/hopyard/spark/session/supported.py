@@ -32,7 +32,8 @@ def require_pyspark(needed_for: str) -> None:
     version = pyspark_version()
     if version is not None:
         check_version(version)
-    if package is not None and not (package / "core").is_dir():
+    # one in a zip file, as executors have it, has no folders to look for
+    if package is not None and package.is_dir() and not (package / "core").is_dir():
         raise SparkUnusable("the package pyspark-client has nothing but Spark Connect", _INSTALL)
 
 

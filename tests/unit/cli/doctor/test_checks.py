@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 import threading
 from collections.abc import Iterator
@@ -80,6 +81,16 @@ def test_rescued_files_are_reported(tmp_path: Path) -> None:
     (finding,) = checks.check_rescued(tmp_path)
     assert finding.verdict is Verdict.PROBLEM
     assert "hopyard-rescued-x1" in finding.text
+    assert finding.text.endswith(f"then remove it: rm -r {tmp_path}/hopyard-rescued-x1")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+def test_rescued_files_of_another_user_are_no_problem_of_this_one(tmp_path: Path) -> None:
+    folder = tmp_path / "hopyard-rescued-x1"
+    folder.mkdir()
+    os.chown(folder, 12345, 12345)
+    (finding,) = checks.check_rescued(tmp_path)
+    assert finding.verdict is Verdict.OK
 
 
 @pytest.mark.parametrize("check", [checks.check_loopback, checks.check_address, checks.check_scratch])

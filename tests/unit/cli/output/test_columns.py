@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hopyard.cli.output.columns import Column, Cut, cut, fitted
+from hopyard.cli.output.columns import Column, Cut, cut, fitted, shortened
 
 pytestmark = pytest.mark.unit
 COLUMNS = (
@@ -42,6 +44,28 @@ def test_a_table_without_rows_has_its_headings() -> None:
 
 def test_a_column_that_must_be_whole_is_not_cut() -> None:
     assert cut("FINISHED", 3, Cut.NOWHERE) == "FINISHED"
+
+
+def test_a_column_that_is_first_gets_the_room() -> None:
+    columns = [replace(COLUMNS[0]), replace(COLUMNS[2], is_first=True)]
+    shown = fitted(columns, [("application/run.1", "the error is long")], 29)
+    assert shown is not None
+    assert shown[1] == [["…ion/run.1", "the error is long"]]
+
+
+def test_ids_are_shortened_as_long_as_they_differ() -> None:
+    column = Column(name="RUN", cut=Cut.START, least=4)
+    assert shortened(column, ["app-1/run.1", "app-1/run.2"]).least == 4
+    assert shortened(column, ["app-1/run.1", "app-2/run.1"]).least == 8
+    assert shortened(column, ["1/run.1", "2/run.1"]).least == 7
+    assert shortened(column, []).least == 0
+
+
+def test_of_optional_columns_the_widest_goes_first() -> None:
+    columns = [Column(name="A"), Column(name="B", is_optional=True), Column(name="CCC", is_optional=True)]
+    shown = fitted(columns, [("a", "b", "c")], 8)
+    assert shown is not None
+    assert [column.name for column in shown[0]] == ["A", "B"]
 
 
 def test_optional_columns_go_one_after_the_other_from_the_left() -> None:

@@ -96,6 +96,17 @@ def test_errors_and_warnings_go_to_standard_error(capsys: pytest.CaptureFixture[
     assert captured.err == "error: it broke [0] at once\nwarning: look here\n"
 
 
+def test_control_characters_are_spelled_out_wherever_text_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    console.table([Column(name="x\x1b[2J")], [["\x9b31mred\x07"]])
+    console.line("two\n\tlines\x1b[0m")
+    console.error("\x1b]0;title\x07")
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [r"x\x1b[2J", r"\x9b31mred\x07", "two", r"	lines\x1b[0m"]
+    assert captured.err == "error: \\x1b]0;title\\x07\n"
+
+
 def test_markup_in_a_text_is_shown_as_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import optuna
 import pytest
 
 import hopyard
-from hopyard.errors import InvalidSearch, NothingFound, RunNotFound
+from hopyard.errors import InvalidSearch, NoSuchStudy, NothingFound
 from hopyard.search.samplers.fixed_rows import RowsSampler
 from hopyard.search.space.space import Space
 from hopyard.search.study.quiet import quiet_optuna
@@ -139,8 +139,21 @@ def test_a_run_that_is_no_study_is_not_found_as_one(project: Project) -> None:
         project, app_id="app", kind="launcher", name="plain", nodes=1, backend="inline", clock=lambda: 1.0
     ):
         pass
-    with pytest.raises(RunNotFound):
+    with pytest.raises(NoSuchStudy, match="there is no study 'plain' in "):
         Study.load("plain", project=project)
+
+
+@pytest.mark.parametrize("text", ["never was", "launched"])
+def test_what_is_no_study_is_answered_with_the_studies_that_there_are(text: str, tmp_path: Path) -> None:
+    project = Project.open(str(tmp_path), "p")
+    hopyard.launch(print, backend="inline", name="launched", project=project, progress=False)
+    with pytest.raises(NoSuchStudy, match="It has no studies yet"):
+        Study.load(text, project=project)
+    study = hopyard.grid_search(
+        print, {"end": [""]}, backend="processes", project=project, progress=False, name="searched"
+    )
+    with pytest.raises(NoSuchStudy, match=rf"Its studies: {study.run_id} \(searched\)\. Give a name"):
+        Study.load(text, project=project)
 
 
 def test_where_nothing_was_returned_there_is_no_best_trial(project: Project) -> None:

@@ -19,10 +19,6 @@ def test_whatever_is_one_number_is_the_value(value: Any) -> None:
     assert read_result(value, ONE).values == (0.5,)
 
 
-def test_infinity_can_be_compared() -> None:
-    assert read_result(math.inf, ONE).values == (math.inf,)
-
-
 def test_a_mapping_holds_the_objective_and_what_else_is_to_be_kept() -> None:
     result = read_result({"accuracy": 0.9, "loss": np.float64(0.1), "model": object}, ("accuracy",))
     assert result.values == (0.9,)
@@ -45,6 +41,12 @@ def test_several_objectives_come_from_a_mapping_or_in_order() -> None:
         (None, "None"),
         ("0.9", "'0.9'"),
         (math.nan, "nan"),
+        (math.inf, "the function returned inf. Infinity is no value to compare by"),
+        (np.float32(-math.inf), "-inf"),
+        ({"metric": math.inf}, "inf as 'metric'"),
+        (True, "True (type bool). Return a number"),
+        (np.bool_(False), "bool"),
+        ({"metric": np.array(True)}, "as 'metric'. Return a number"),
         ([0.1, 0.2], "list"),
         ({"loss": 1.0, "accuracy": 0.9}, "'loss', 'accuracy'"),
         ({"metric": math.nan}, "nan as 'metric'"),

@@ -59,11 +59,16 @@ def test_where_it_is_installed_a_session_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", [lambda: hopyard.launch(train), lambda: hopyard.grid_search(train, {"x": [1, 2, 3]})]
+    "call",
+    [
+        lambda: hopyard.launch(train),
+        lambda: hopyard.grid_search(train, {"x": [1, 2, 3]}),
+        hopyard.local_spark,
+    ],
 )
 def test_a_function_on_a_node_is_told_where_to_start_others(
     call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOPYARD_NODE", "{}")
-    with pytest.raises(CalledOnNode, match="Call them in the driver program, or give backend='processes'"):
+    with pytest.raises(CalledOnNode, match="Call them in the driver program; with backend='processes'"):
         call()

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +49,18 @@ def test_the_version_is_read_without_an_import() -> None:
 
     assert pyspark_version() == pyspark.__version__
     require_pyspark("this test")
+
+
+def test_pyspark_in_a_zip_file_is_taken(tmp_path: Path) -> None:
+    zipped = tmp_path / "pyspark.zip"
+    with zipfile.ZipFile(zipped, "w") as file:
+        file.writestr("pyspark/__init__.py", "")
+        file.writestr("pyspark/core/__init__.py", "")
+    program = (
+        f"import sys; sys.path.insert(0, {str(zipped)!r})\n"
+        "from hopyard.spark.session.supported import require_pyspark; require_pyspark('this test')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(
