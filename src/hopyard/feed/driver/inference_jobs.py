@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from hopyard.errors import BadArguments, HopyardError
+from hopyard.feed.driver.consumption import has_failed
 from hopyard.feed.driver.group_status import GroupStatus
-from hopyard.feed.driver.targets import FedNodes, FedRun
+from hopyard.feed.driver.targets import VERDICT_SECONDS, FedNodes, FedRun
 from hopyard.feed.state import FeedState
 from hopyard.spark.failure import is_of_spark
 
@@ -58,8 +60,17 @@ class InferenceJobs:
         for _, reason in _refused(self._nodes.look()):
             if reason in text:
                 return BadArguments("inference", reason)
-        failure = self._run.failure() if self._run.has_ended(FAILURE_SECONDS) else None
+        failure = self._run.failure() if self._ends_soon() else None
         return failure if isinstance(failure, HopyardError) else None
+
+    def _ends_soon(self) -> bool:
+        """Waits a little for the end of the run, and for as long as a failed node may take to end; returns whether it came."""
+        began = time.monotonic()
+        while not self._run.has_ended(POLL_SECONDS):
+            is_failing = any(map(has_failed, self._nodes.look().nodes))
+            if time.monotonic() - began > (VERDICT_SECONDS if is_failing else FAILURE_SECONDS):
+                return False
+        return True
 
     def _watch(self, context: SparkContext) -> None:
         seen = self._nodes.look()
