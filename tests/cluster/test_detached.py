@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +62,12 @@ def family_of(node: psutil.Process) -> list[psutil.Process]:
     assert ["warden" in " ".join(each.cmdline()) for each in family] == [True, False, False]
     assert all("hopyard.worker.detach.main" in " ".join(each.cmdline()) for each in family[1:])
     return family
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def executor_ids(spark: SparkSession) -> set[str]:
@@ -141,17 +147,22 @@ def test_a_node_that_nobody_can_tell_of_is_lost_after_its_lease(executors: Spark
     assert not still_running(nodes, 5)
 
 
-def test_a_node_whose_supervisor_hangs_has_ended_soon_after_its_lease(executors: SparkSession) -> None:
+def test_of_a_supervisor_that_hangs_for_good_nothing_is_left_soon_after_its_lease(
+    executors: SparkSession,
+) -> None:
     cluster = start(wait_for_ever, executors, lease_seconds=3)
     nodes = signed_in(Project.open(), 2)
-    _, supervisor, _ = family_of(nodes[1])
-    supervisor.suspend()
+    family = family_of(nodes[1])
+    scratch = Path(nodes[1].cmdline()[-1])
+    assert scratch.name.startswith("node-")
+    family[1].suspend()
     try:
         _, error = seconds_to_fail(cluster)
         assert (error.rank, error.message) == (1, "nothing was heard of it for 3 s (lease)")
-        assert not still_running(nodes, longest_silence(3) + NOTICE_SECONDS)
+        assert not still_running([*nodes, *family], longest_silence(3) + 2 * NOTICE_SECONDS)
+        assert not scratch.exists()
     finally:
-        supervisor.resume()
+        kill(family)
 
 
 def test_a_node_outlives_its_executor(executors: SparkSession) -> None:

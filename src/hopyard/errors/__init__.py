@@ -71,6 +71,7 @@ from hopyard.errors.spark import JavaNotFound as JavaNotFound
 from hopyard.errors.spark import NoActiveSpark as NoActiveSpark
 from hopyard.errors.spark import NotEnoughGpus as NotEnoughGpus
 from hopyard.errors.spark import NotEnoughSlots as NotEnoughSlots
+from hopyard.errors.spark import SchedulerHangs as SchedulerHangs
 from hopyard.errors.spark import SessionConflict as SessionConflict
 from hopyard.errors.spark import SparkNotStarted as SparkNotStarted
 from hopyard.errors.spark import SparkUnusable as SparkUnusable

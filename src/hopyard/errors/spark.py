@@ -87,3 +87,14 @@ class NotEnoughSlots(HopyardError, RuntimeError):
     text = (
         "the plan needs {needed} {slots}, this Spark has {found} ({spark}). Ask for fewer nodes, or {remedy}."
     )
+
+
+class SchedulerHangs(HopyardError, TimeoutError):
+    """Spark's scheduler does not come out of a call, so that no job begins or ends any more."""
+
+    seconds: float
+    place: str
+    text = (
+        "Spark's scheduler has not come out of {place} for {seconds:g} s (feed_timeout), so no Spark job can end. "
+        "Start the Spark application again, or raise feed_timeout if that call may take so long."
+    )

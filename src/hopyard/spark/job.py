@@ -96,6 +96,12 @@ def lost_tasks(context: SparkContext, group: str) -> int:
     return sum(stage.numFailedTasks + stage.currentAttemptId for stage in _stages(context, group))
 
 
+def has_active_job(context: SparkContext, group: str) -> bool:
+    """Tells whether Spark has a job of a group under way, which it can cancel; of others it warns."""
+    tracker = context.statusTracker()
+    return not set(tracker.getActiveJobsIds()).isdisjoint(tracker.getJobIdsForGroup(group))
+
+
 def is_stopped(context: SparkContext) -> bool:
     """Tells whether a Spark application has ended: by the program, or since it lost its master."""
     java: Any = context._jsc  # noqa: SLF001 (None once the program has stopped it)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import pytest
 
-from hopyard.errors import BadArguments, NotFed, NotOffered, NotStarted
+from hopyard.errors import BadArguments, InvalidPlan, NotFed, NotOffered, NotStarted
 from tensorflowonspark import TFCluster
 from tensorflowonspark.feed_data import epochs
 from tensorflowonspark.order import Order
@@ -50,6 +51,32 @@ def test_cluster_knows_its_plan_before_it_is_started(cluster):
     assert cluster.meta == cluster.cluster_meta
     assert cluster.meta["cluster_template"] == {"ps": [0], "chief": [1], "worker": [2]}
     assert (cluster.meta["default_fs"], cluster.meta["working_dir"]) == ("hdfs://namenode", "/home")
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (
+            Roles(num_executors=1, num_ps=1),
+            "num_executors=1, num_ps=1, eval_node=False is not valid: "
+            "no node is left to train; raise num_executors, which counts all of them.",
+        ),
+        (
+            Roles(num_executors=0),
+            "num_executors=0 is not valid: give a whole number of at least 1.",
+        ),
+        (
+            Roles(num_executors=2, master_node="ps"),
+            "master_node='ps' is not valid: call it 'chief' or 'master'.",
+        ),
+    ],
+    ids=["nobody trains", "no node", "name of another role"],
+)
+def test_numbers_that_do_not_fit_are_refused_under_the_names_of_the_call(roles, message):
+    with pytest.raises(InvalidPlan) as raised:
+        TFCluster.TFCluster(None, Order(roles=roles), ProcessState()).start(print, None)
+    assert str(raised.value) == message
+    assert str(pickle.loads(pickle.dumps(raised.value))) == message
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ class TFCluster:
         """Runs ``map_fun(tf_args, ctx)`` on all nodes; returns when they know of each other.
 
         Raises:
+            InvalidPlan: The numbers do not fit together.
             NotEnoughSlots: This Spark has no room for so many nodes.
             NodesMissing: Not all nodes arrived within ``reservation_timeout``.
             NodeFailed: A node failed while the others were starting.
@@ -73,16 +74,16 @@ class TFCluster:
             queues=order.queues,
             is_fed=order.is_fed,
         )
-        self._run = Cluster(
-            call,
-            spec=order.spec(tf_args, self._around),
-            name=order.name,
-            description=order.description,
-            kind=KIND,
-            spark=self.sc,
-        ).start()
-        tell_where(self._run)
         with old_names():
+            self._run = Cluster(
+                call,
+                spec=order.spec(tf_args, self._around),
+                name=order.name,
+                description=order.description,
+                kind=KIND,
+                spark=self.sc,
+            ).start()
+            tell_where(self._run)
             self._run.ready()
         return self
 

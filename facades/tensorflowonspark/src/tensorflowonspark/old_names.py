@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,8 +24,18 @@ class NodesMissing(errors.NodesMissing):
     option = "reservation_timeout"
 
 
+class InvalidPlan(errors.InvalidPlan):
+    """The numbers of a cluster's nodes do not fit together."""
+
+    def __str__(self) -> str:
+        return _ARGUMENT.sub(lambda found: _ARGUMENTS[found[0]], super().__str__())
+
+
+_ARGUMENTS = {"nodes": "num_executors", "ps": "num_ps", "evaluator": "eval_node"}
+_ARGUMENT = re.compile(rf"\b({'|'.join(_ARGUMENTS)})(?==)|(?<=\braise )nodes\b")
 _RENAMED: dict[type[errors.HopyardError], type[errors.HopyardError]] = {
     errors.FeedNotRead: FeedNotRead,
+    errors.InvalidPlan: InvalidPlan,
     errors.NodesMissing: NodesMissing,
 }
 

@@ -135,8 +135,10 @@ def check_scratch() -> Finding:
             base = own.parent
             in_use = sum(folder.is_dir() for folder in base.iterdir()) - 1
             free = shutil.disk_usage(base).free
-    except (HopyardError, OSError) as error:
-        return problem("scratch", f"{error} To do: set TMPDIR to a folder that you may write to")
+    except HopyardError as error:  # before OSError, which it may be as well: it names the remedy itself
+        return problem("scratch", str(error))
+    except OSError as error:
+        return problem("scratch", f"{error}. To do: set TMPDIR to a folder that you may write to")
     text = f"{base}: {in_use} in use, no leftovers, {free / (1 << 30):.1f} GiB free"
     if free < LOW_SPACE_BYTES:
         return problem("scratch", f"{text}: make room, or set TMPDIR to a larger disk")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hopyard.errors import BadArguments, FeedJobFailed, NodesReplaced, NotFed, WireTimeout
+from hopyard.errors import BadArguments, FeedJobFailed, NodesReplaced, NotFed, SchedulerHangs, WireTimeout
 from hopyard.feed.account import EpochAccount, check
 from hopyard.feed.driver.consumption import Progress, ended_early, has_enough, has_failed
 from hopyard.feed.driver.replay_job import ReplayJob
@@ -81,7 +81,8 @@ class EpochFeeder:
         self._begin(team, feed, number, keeps=keeps, left=left, is_pickled=source.is_pickled)
         plan = FeedPlan(feed=feed, epoch=epoch, nodes=team.nodes, signer=self._signer, seed=order.seed)
         what = f"feed epoch {epoch + 1} of {order.epochs}" if left else f"feed micro-batch {epoch}"
-        job = FeedJob(source, plan, description=job_description(RunId.parse(self._run.run_id), what))
+        called = job_description(RunId.parse(self._run.run_id), what)
+        job = FeedJob(source, plan, description=called, timeout=order.timeout)
         reports = self._reports(job, team, order.timeout)
         ended_by = None if reports is None else self._check(team, plan, reports)
         account = replace(
@@ -109,7 +110,8 @@ class EpochFeeder:
         for node in team.nodes:
             plan = FeedPlan(feed=feed, epoch=0, nodes=(node,), signer=self._signer)
             what = job_description(RunId.parse(self._run.run_id), f"validation data for node {node.rank}")
-            reports = self._reports(FeedJob(source, plan, description=what), team, order.timeout)
+            job = FeedJob(source, plan, description=what, timeout=order.timeout)
+            reports = self._reports(job, team, order.timeout)
             if reports is None:
                 return  # nobody wants any
             self._check(replace(team, nodes=(node,)), plan, reports)
@@ -224,6 +226,8 @@ class EpochFeeder:
             job.cancel()
             self._nodes.await_verdict(team.attempt)
             return False
+        except SchedulerHangs:
+            raise  # the job cannot be cancelled, either
         except BaseException:
             job.cancel()
             raise

@@ -154,6 +154,7 @@ class FeedController:
             BadArguments: The data is nothing that can be fed, or has no rows, or the number of epochs is none.
             FeedStalled: Rows wait, and no node has consumed any for too long.
             FeedJobFailed: Spark could not compute the rows.
+            SchedulerHangs: Spark's scheduler hangs, so that the rows would never come.
             FeedMiscounted: Rows were lost or came twice.
             HopyardError: Whatever ended the run meanwhile.
         """

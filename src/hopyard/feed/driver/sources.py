@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -21,6 +22,8 @@ from hopyard.feed.task.kept_columns import ResultColumns
 from hopyard.feed.task.partition_sender import FeedPlan, PartitionReport
 from hopyard.spark.arrays import in_small_batches, with_raw_arrays
 from hopyard.spark.failure import known_cause, summary
+from hopyard.spark.job import has_active_job
+from hopyard.spark.scheduler import SchedulerWatch
 from hopyard.spark.session.supported import refuse_connect, require_pyspark
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CANCEL_SECONDS = 30.0
+CANCEL_AGAIN_SECONDS = 0.5
 LONGEST_TRACE = 4000
 SCHEMA_EXAMPLE = 'inference(frame, schema="prediction float")'
 
@@ -191,11 +195,13 @@ class FeedJob:
         source: The rows.
         plan: Whom to feed, and what.
         description: What Spark's pages call it.
+        timeout: Seconds for which Spark's scheduler may hang.
     """
 
-    def __init__(self, source: Source, plan: FeedPlan, *, description: str) -> None:
+    def __init__(self, source: Source, plan: FeedPlan, *, description: str, timeout: float) -> None:
         from pyspark import InheritableThread
 
+        self._scheduler = SchedulerWatch(source.context, timeout)
         self._description = description
         self._source = source
         self._plan = plan
@@ -211,17 +217,28 @@ class FeedJob:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Tells whether the job has ended within some seconds."""
-        return self._ended.wait(seconds)
+        """Tells whether the job has ended within some seconds.
+
+        Raises:
+            SchedulerHangs: It will never end.
+        """
+        if self._ended.wait(seconds):
+            return True
+        self._scheduler.look()
+        return False
 
     def cancel(self) -> None:
-        """Ends the job and returns when it has ended.
+        """Ends the job and returns when it has ended, also if Spark has not got it yet.
 
         Raises:
             FeedJobFailed: Spark did not end it in time.
         """
-        self._source.context.cancelJobGroup(self._group)
-        if not self._ended.wait(CANCEL_SECONDS):
+        context, deadline = self._source.context, time.monotonic() + CANCEL_SECONDS
+        while not self._ended.is_set() and time.monotonic() < deadline:
+            if has_active_job(context, self._group):
+                context.cancelJobGroup(self._group)
+            self._ended.wait(CANCEL_AGAIN_SECONDS)
+        if not self._ended.is_set():
             raise FeedJobFailed(f"its job did not end within {CANCEL_SECONDS:.0f} s of being cancelled")
 
     def reports(self) -> list[PartitionReport]:

@@ -22,6 +22,7 @@ from typing import IO, Self
 import cloudpickle
 
 from hopyard.errors import SupervisorNotStarted
+from hopyard.worker.lease import longest_silence
 from hopyard.worker.task import NodeTask, search_path
 
 COMMAND = (sys.executable, "-P", "-m", "hopyard.worker.detach.main")
@@ -64,7 +65,7 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
         orders: What it is to do. They hold a secret, so they travel in a file without a name.
         seconds: How long it may take until the driver has heard of it. How long it then waits for other nodes is
             the driver's to decide.
-        command: The main program, without its argument.
+        command: The main program, without its arguments.
 
     Raises:
         SupervisorNotStarted: The driver has not heard of it. No process is left.
@@ -78,7 +79,7 @@ def depart(orders: Orders, seconds: float, command: Sequence[str] = COMMAND) -> 
         heard = resources.enter_context(FileIO(read, "rb"))
         with FileIO(write, "wb"):
             starter = subprocess.Popen(
-                [*command, str(write)],
+                [*command, str(write), str(longest_silence(orders.task.lease_seconds))],
                 stdin=given,
                 stdout=log,
                 stderr=log,

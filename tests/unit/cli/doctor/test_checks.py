@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,28 @@ def test_a_root_that_nobody_speaks_is_a_problem(tmp_path: Path) -> None:
     finding = checks.check_project(lambda: Project.open("gopher://old/root", "p"))
     assert finding.verdict is Verdict.PROBLEM
     assert "gopher" in finding.text
+
+
+def test_a_scratch_folder_that_is_a_link_is_a_problem_with_one_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"hopyard-{os.getuid()}").symlink_to(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    finding = checks.check_scratch()
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.text.endswith("Remove it, or set TMPDIR to another folder of your own.")
+    assert finding.text.count("TMPDIR") == 1
+
+
+def test_a_temporary_folder_that_is_none_is_a_problem_with_one_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    finding = checks.check_scratch()
+    assert finding.verdict is Verdict.PROBLEM
+    assert "Not a directory" in finding.text
+    assert finding.text.count("TMPDIR") == 1
 
 
 def test_rescued_files_are_reported(tmp_path: Path) -> None:

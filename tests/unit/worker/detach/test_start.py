@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -19,11 +20,13 @@ from hopyard.control.gang import Gang, Timeouts
 from hopyard.errors import SupervisorNotStarted
 from hopyard.protocol.node_status import Heartbeat
 from hopyard.protocol.plan import Plan
+from hopyard.testing.processes import still_running, with_variable
 from hopyard.testing.watching import wait_until
 from hopyard.tracking import NodeState, RunId
 from hopyard.wire import WireServer
 from hopyard.worker.detach.report_lost import tell
 from hopyard.worker.detach.start import GATHERED, HEARD, Orders, depart
+from hopyard.worker.lease import longest_silence
 from hopyard.worker.task import NodeTask
 
 pytestmark = pytest.mark.unit
@@ -39,7 +42,7 @@ class Driver:
         self.coordinator = Coordinator(self.gang)
         self.server = WireServer(CoordinatorService(self.coordinator, outcome_key=KEY), address="127.0.0.1")
 
-    def orders(self, function: object = print) -> Orders:
+    def orders(self, function: object = print, lease_seconds: float = 30.0) -> Orders:
         plan = Plan.of(1)
         task = NodeTask(
             node=plan.nodes[0],
@@ -49,6 +52,7 @@ class Driver:
             payload=cloudpickle.dumps(function),
             coordinator=self.server.endpoint,
             outcome_key=KEY,
+            lease_seconds=lease_seconds,
         )
         return Orders(task=task, address="127.0.0.1", gpus=("3",), incarnation="a", executor=os.getpid())
 
@@ -67,6 +71,10 @@ def tell_of_itself() -> tuple[bool, str, str, str]:
     only_here = __import__("only_here").ANSWER
     rank = str(NodeContext.current().rank)
     return test in ancestors, only_here, rank, os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+def wait_for_ever() -> None:
+    threading.Event().wait()
 
 
 def test_a_node_leaves_with_all_that_its_starter_has_and_brings_its_value(
@@ -98,6 +106,22 @@ def test_a_supervisor_that_hangs_is_killed_at_its_deadline(driver: Driver, tmp_p
     wait_until(
         lambda: not psutil.pid_exists(left) or psutil.Process(left).status() == "zombie", "it is gone", 5
     )
+
+
+def test_a_supervisor_that_is_stopped_for_good_is_killed_and_its_driver_told(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_TEST", str(os.getpid()))
+    depart(driver.orders(wait_for_ever, lease_seconds=1), 60)
+    started = with_variable("THE_TEST", str(os.getpid()))
+    (supervisor,) = next(process for process in started if process.parent() not in started).children()
+    supervisor.suspend()
+    wait_until(lambda: driver.coordinator.is_settled, "the driver knows", longest_silence(1) + 10)
+    record = driver.gang.records[0]
+    words = r"its supervisor had been silent for \d+ s \(lease\), so the process that waits for it killed it"
+    assert re.fullmatch(words, record.message or "")
+    assert record.state is NodeState.FAILED
+    assert not still_running(started, 5)
 
 
 def test_the_task_stays_until_all_nodes_have_arrived(driver: Driver, tmp_path: Path) -> None:
