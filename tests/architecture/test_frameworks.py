@@ -29,7 +29,7 @@ ELSEWHERE = {
     "src/hopyard/cli/demo/digits.py": "the demo is a program of Keras",
     "src/hopyard/cli/doctor/extras.py": "tells a user which are installed, by their names on PyPI",
     "src/hopyard/errors/feed.py": "a sentence for users of Keras",
-    "src/hopyard/feed/driver/feeding.py": "a sentence for users",
+    "src/hopyard/feed/driver/at_the_end.py": "a sentence for users",
     "src/hopyard/run/datasets.py": "as_tf_dataset() and as_torch_dataset() are called by users",
     "src/hopyard/run/options.py": "names of options by which users of other libraries look for ours",
     "src/hopyard/run/reporter.py": "as_keras_callback() is called by users",

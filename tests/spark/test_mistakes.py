@@ -86,6 +86,12 @@ def answer_other_columns(ctx: NodeContext) -> None:
         feed.batch_results({"b": 1.0 * batch["x"], "c": 2.0 * batch["x"]})
 
 
+def answer_halves(ctx: NodeContext) -> None:
+    feed = ctx.feed()
+    for batch in feed.as_numpy(10):
+        feed.batch_results({"c": batch["x"] / 2})
+
+
 def be_uneven(ctx: NodeContext) -> None:
     ctx.feed(uneven="fill")
 
@@ -162,6 +168,20 @@ FEED = [
         "a column of words", BadArguments, lambda c, df: c.train(df, validation="word"), "string", "booleans"
     ),
     row(
+        "rows to validate with of another type",
+        BadArguments,
+        lambda c, df: c.train(df, validation=df.withColumn("x", df["x"].cast("string"))),
+        "column 'x' is of type bigint in the data and of type string",
+        ".cast('bigint')",
+    ),
+    row(
+        "rows to validate with that lack a column",
+        BadArguments,
+        lambda c, df: c.train(df, validation=df.withColumnRenamed("word", "words")),
+        "no column 'word'",
+        "did you mean 'words'?",
+    ),
+    row(
         "a checkpoint for rows",
         BadArguments,
         lambda c, df: c.train(df, checkpoint="x"),
@@ -210,7 +230,9 @@ READ = [
     row("a column too few", NodeFailed, partial(feed, read_unknown_column), "label", "choose from x"),
     row("nulls", NodeFailed, partial(feed, read_nulls), "'gap'", "fill_nulls="),
     row("epochs too many", NodeFailed, partial(feed, read_too_often), "epoch 2", "epochs=2"),
-    row("results unasked", NodeFailed, partial(feed, answer_unasked), "1 came", "once for each batch"),
+    row(
+        "results unasked", NodeFailed, partial(feed, answer_unasked), "got 1 results", "inference(df, schema)"
+    ),
     row("an odd word for uneven", NodeFailed, partial(feed, be_uneven), "'fill'", "'drop'"),
     row("an unknown feed", NodeFailed, partial(feed, ask_for_test_rows), "'test'", '"validation"'),
     row("no rows at all", BadArguments, partial(feed_none, read_all), "no rows to train on", "filters"),
@@ -258,6 +280,42 @@ def test_results_with_other_names_than_the_schema_are_refused(project: Project, 
             cluster.inference(df.select("x").coalesce(1), "a double, b double").collect()
         found = cluster.inference(df.select("x").coalesce(1), "c double, b double").collect()
     assert [(row.b, row.c) for row in found] == [(x, 2 * x) for x in range(20)]
+
+
+def infer(schema: str, function: Callable[..., Any], project: Project, data: DataFrame) -> None:
+    with Cluster(function, feed=True, backend="processes", progress=False, project=project) as cluster:
+        cluster.inference(data.select("x"), schema).show()
+
+
+INFER = [
+    row(
+        "results of other names",
+        BadArguments,
+        partial(infer, "a double", answer_other_columns),
+        "the columns b, c; the schema has a.",
+    ),
+    row(
+        "results of another type",
+        BadArguments,
+        partial(infer, "b binary, c double", answer_other_columns),
+        "do not fit the schema ['b', 'c']",
+    ),
+    row(
+        "results that are no whole numbers",
+        BadArguments,
+        partial(infer, "c int", answer_halves),
+        "do not fit the schema ['c']",
+        "truncated",
+    ),
+]
+
+
+@pytest.mark.usefixtures("_warm")
+@pytest.mark.parametrize("mistake", INFER, ids=str)
+def test_results_that_do_not_fit_end_the_job_at_the_first_task(
+    mistake: Mistake, project: Project, df: DataFrame
+) -> None:
+    check_mistake(mistake, project, df, seconds=SECONDS)
 
 
 def search(function: Callable[..., Any], project: Project, **options: Any) -> None:

@@ -410,6 +410,40 @@ def test_who_trains_on_the_feed_itself_is_told_to_make_a_dataset(tf, package):
     assert "as_tf_dataset" in Keras().explain(caught.value, keras, ()).__notes__[-1]
 
 
+ONES = [1.0] * 8
+MISFITS = {
+    "no label": ({"x": ONES}, {}, "say which column to learn (label=)"),
+    "two columns": ({"x": ONES, "z": ONES, "y": ONES}, {"label": "y"}, "array('a', 'b')"),
+    "one number a row": ({"x": ONES, "y": ONES}, {"label": "y"}, "array('x')"),
+    "text": ({"x": ["a"] * 8, "y": ONES}, {"label": "y"}, "text has to become numbers"),
+    "text to learn": ({"x": [[1.0]] * 8, "y": ["a"] * 8}, {"label": "y"}, "Text cannot be learnt"),
+    "lists that vary": ({"x": [[1.0], [1.0, 2.0]] * 4, "y": ONES}, {"label": "y"}, "pad them"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_who_gives_a_model_columns_that_do_not_fit_is_told_how_to_change_them(tf, name):
+    keras = pytest.importorskip("keras")
+    columns, options, advice = MISFITS[name]
+    dataset = epochs_of(*[[pa.record_batch(columns)]] * 2).as_tf_dataset(4, **options)
+    with pytest.raises(Exception) as caught:  # noqa: PT011  of several classes
+        compiled(keras).fit(dataset, verbose=0)
+    assert advice in Keras().explain(caught.value, keras, ()).__notes__[-1]
+
+
+@pytest.mark.parametrize("is_built", [True, False])
+def test_who_predicts_with_a_dataset_is_told_to_give_the_model_the_tensor(tf, is_built):
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([*([keras.layers.Input((2,))] if is_built else []), keras.layers.Dense(1)])
+    dataset = epochs_of(*[[pa.record_batch({"features": [[1.0, 2.0]] * 8})]] * 2).as_tf_dataset(4)
+    with pytest.raises(Exception) as caught:  # noqa: PT011  of several classes
+        model.predict(dataset, verbose=0)
+    (note,) = Keras().explain(caught.value, keras, ()).__notes__
+    assert "feed.batch_results(model.predict_on_batch(batch['features']))" in note
+    if is_built:
+        assert model.predict_on_batch(next(iter(dataset))["features"]).shape == (4, 1)
+
+
 @pytest.mark.parametrize("package", ["keras", "tf_keras"])
 def test_a_reporter_among_the_callbacks_says_what_is_one(tf, package):
     keras = pytest.importorskip(package)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,18 @@ class Nulls:
         if self.fill is None or self.fill.type != kind:
             raise NullValues(self.column, count, str(kind), _example(kind))
         return self.fill
+
+
+def read_as_nan(batch: pa.RecordBatch, columns: Iterable[str], fills: Collection[str]) -> dict[str, int]:
+    """Returns how many nulls are NaN in the arrays of a batch, by column.
+
+    Args:
+        batch: The rows.
+        columns: Which columns are read.
+        fills: The columns for which something stands for a null.
+    """
+    read = ((name, batch.column(name)) for name in columns if name not in fills)
+    return {name: rows.null_count for name, rows in read if types.is_floating(rows.type) and rows.null_count}
 
 
 def _level(kind: pa.DataType, lists: int) -> pa.DataType:

@@ -37,6 +37,7 @@ from hopyard.errors.feed import NotInStep as NotInStep
 from hopyard.errors.feed import NoWholeBatch as NoWholeBatch
 from hopyard.errors.feed import NullValues as NullValues
 from hopyard.errors.feed import ResultsMissing as ResultsMissing
+from hopyard.errors.feed import ResultsNotWanted as ResultsNotWanted
 from hopyard.errors.feed import RowsDiffer as RowsDiffer
 from hopyard.errors.feed import RowsRefused as RowsRefused
 from hopyard.errors.feed import StillStreaming as StillStreaming

@@ -194,6 +194,16 @@ class WrongResults(HopyardError, ValueError):
         return f"{self.batch} has {self.rows} rows but got {self.results} results; give one for each row."
 
 
+class ResultsNotWanted(HopyardError, ValueError):
+    """Results came for rows that were fed to learn from."""
+
+    results: int
+    text = (
+        "batch_results() got {results} results, but train() feeds rows to learn from and wants none; to get results, have the "
+        "driver program call inference(df, schema) instead of train()."
+    )
+
+
 class RowsDiffer(HopyardError, ValueError):
     """Rows came that are not like the first ones."""
 

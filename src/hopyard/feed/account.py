@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 from hopyard.errors import FeedMiscounted
@@ -28,8 +28,9 @@ class EpochAccount:
         attempt: How often the nodes that got the rows had been started again.
         ended_by: The ranks whose functions had ended their feed (``terminate()``) when the epoch was over; what they
             had not read of it is lost.
-        left_out: Rows that nodes have taken and not used, by rank, to keep step with others (``uneven=``). Nodes read
-            after they have taken, so it is whole in the run's record, and not in what `Cluster.train` returns.
+
+    How many rows nodes leave out to keep step with others (``uneven=``) is not known before they have read them: the
+    run's record tells it, see `hopyard.tracking.read_feeds`.
     """
 
     epoch: int
@@ -43,7 +44,6 @@ class EpochAccount:
     seconds: float = 0.0
     attempt: int = 0
     ended_by: tuple[int, ...] = ()
-    left_out: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, epoch: int, reports: Sequence[PartitionReport], seconds: float) -> Self:
@@ -82,7 +82,6 @@ class EpochAccount:
             "seconds": self.seconds,
             "attempt": self.attempt,
             "ended_by": list(self.ended_by),
-            "left_out": {str(rank): rows for rank, rows in self.left_out.items()},
         }
 
 

@@ -65,7 +65,9 @@ def to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             _fitted(column, field) for column, field in zip(_ordered(batch, schema), schema, strict=True)
         ]
         return pa.record_batch(fitted, schema=schema)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except BadArguments:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise BadArguments(
             "inference", f"the results do not fit the schema {schema.names}: {error}"
         ) from error

@@ -10,6 +10,8 @@ from typing import Any, Self
 ADDRESS = "feed"
 STATE = "feed.state"
 ALONE = "feed.alone"
+NANS = "feed.nans"
+VALIDATION_UNREAD = "feed.validation-unread"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,7 @@ class FeedState:
         is_stopped: Whether the node wants nothing more.
         has_failed: Whether that is because its function raised something.
         asking: The Spark stages that wait for results of it, or did until it wanted nothing more.
+        refused: The last Spark stages that got results which do not fit, and why they do not.
         replayed: Of which feed it has read kept epochs again, how many, and how many rows each of them has.
         read: Feed and number of the last epoch that its function has read to its end; below 0 before the first.
         left_out: Of epochs that its function has not used to the last row: feed, number and how many rows.
@@ -34,6 +37,7 @@ class FeedState:
     is_stopped: bool = False
     has_failed: bool = False
     asking: tuple[int, ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
     replayed: tuple[int, int, int] = (-1, 0, 0)
     read: tuple[int, int] = (-1, -1)
     left_out: tuple[tuple[int, int, int], ...] = ()
@@ -49,7 +53,9 @@ class FeedState:
         if text is None:
             return cls()
         fields: dict[str, Any] = json.loads(text)
-        known: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
-        }
+        known: dict[str, Any] = {name: _frozen(value) for name, value in fields.items()}
         return cls(**known)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

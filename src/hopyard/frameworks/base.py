@@ -52,12 +52,14 @@ class Framework:
     Attributes:
         driver_variables: Variables of the driver that the processes of its runs and studies get, too.
         chatter: Lines that it writes into a node's output, and that tell a user nothing.
+        empty: What is in lines of its errors that do not tell what went wrong, if the first line is one of them.
         retold: The first line of an error of Python code, as the framework logs it again; its group ``error`` is the
             last line of the traceback that follows.
     """
 
     driver_variables: ClassVar[tuple[str, ...]] = ()
     chatter: ClassVar[re.Pattern[str] | None] = None
+    empty: ClassVar[re.Pattern[str] | None] = None
     retold: ClassVar[re.Pattern[str] | None] = None
 
     def variables(self, node: Node, cluster: ClusterMap) -> dict[str, str]:

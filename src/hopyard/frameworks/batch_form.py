@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyarrow import types
 from hopyard.columns.arrays import specs, to_numpy
 from hopyard.columns.kinds import depth, innermost, is_list, is_vector
 from hopyard.columns.lists import numbers_to_numpy
-from hopyard.columns.nulls import Nulls
+from hopyard.columns.nulls import Nulls, read_as_nan
 from hopyard.errors import BadArguments, NullValues, RowsDiffer, UnknownColumns
 from hopyard.frameworks.selection import Selection
 from hopyard.frameworks.source import Rows
@@ -195,6 +195,12 @@ def forms(sample: pa.RecordBatch, selection: Selection, asked_by: str) -> tuple[
         dtype = _dtype(name, found[name].dtype, selection.dtypes, asked_by)
         made.append(ColumnForm(name=name, kind=kind, dtype=dtype, shape=shape, fills=fills))
     return tuple(made)
+
+
+def nans_of(columns: Collection[ColumnForm], batch: pa.RecordBatch) -> dict[str, int]:
+    """Returns how many nulls of a batch came out as NaN, by column."""
+    filled = [form.name for form in columns if form.fills]
+    return read_as_nan(batch, [form.name for form in columns], filled)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -41,6 +41,37 @@ _KERAS_2 = (
     ),
 )
 
+# What models say to columns of a feed that they cannot take as they are. The first row that fits is shown.
+_COLUMNS = (
+    Advice(
+        re.compile(
+            r"(doesn't match the expected structure|expects 1 input\(s\), but it received|Sequential\.call\(\)).*inputs=\{'",
+            re.DOTALL,
+        ),
+        "The model has one input and takes one tensor, but as_tf_dataset() gives columns by name. To train, say which column to "
+        "learn (label=), and put the others into one of arrays in Spark (VectorAssembler, or array('a', 'b')). To predict, give "
+        "it the tensor: for batch in dataset: feed.batch_results(model.predict_on_batch(batch['features'])).",
+    ),
+    Advice(
+        re.compile(r"expected min_ndim=2, found ndim=1"),
+        "The layer takes several numbers for each row. A column of the feed with one number becomes one of arrays in Spark "
+        "(array('x')); text has to become numbers (StringIndexer, or keras.layers.StringLookup), and lists that vary in "
+        "length have to be padded.",
+    ),
+    Advice(
+        re.compile(r"Cast string to \w+ is not supported|Invalid dtype: (object|str)"),
+        "Text cannot be learnt: make numbers of the column in Spark (StringIndexer, or cast), or in the model "
+        "(keras.layers.StringLookup).",
+    ),
+    Advice(
+        re.compile(
+            r"fully-defined \(no `None` dimensions\)|Failed to convert a NumPy array to a Tensor \(Unsupported object type"
+        ),
+        "Lists that vary in length have no shape that a layer could be built for: pad them to one length in Spark, or in the "
+        "dataset: dataset.map(lambda x, y: (x.to_tensor(shape=(None, 100)), y)).",
+    ),
+)
+
 _OTHER_NAMES = re.compile(
     r"The structure of `inputs` doesn't match the expected structure\.?\s*Expected: (?P<expected>.*?)\s*Received: inputs=(?P<received>.*)",
     re.DOTALL,
@@ -56,6 +87,7 @@ _DATASET = "A feed is no dataset: give model.fit(ctx.feed().as_tf_dataset(32, la
 class Keras(Framework):
     """Keras 3 and tf_keras."""
 
+    empty = re.compile(r"^Exception encountered when calling ")
     driver_variables = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")
 
     def callback(self, report: Report, package: str) -> Any:
@@ -65,10 +97,11 @@ class Keras(Framework):
         return type("KerasReport", (_EpochEnds, base), {})(report)
 
     def explain(self, error: Exception, module: Any, noted: Sequence[Exception]) -> Exception:
-        """Adds a note to an error that programs for Keras 2 get on Keras 3, and to that of who trains on the feed itself."""
+        """Adds a note to an error that programs for Keras 2 get on Keras 3, or who trains on the feed itself, or on columns that fit no model."""
         version = version_of(module)
         if version.startswith("3"):
             advise(error, _KERAS_2, version)
+        advise(error, _COLUMNS, version)
         if _NO_DATASET.search(text_of(error)):
             error.add_note(_DATASET)
         return error

@@ -98,6 +98,12 @@ def log_patterns() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     return chatter, [framework.retold for framework in frameworks if framework.retold is not None]
 
 
+def empty_lines() -> list[re.Pattern[str]]:
+    """Returns what is in lines of errors that do not tell what went wrong."""
+    frameworks = [kind.load() for kind in KINDS]
+    return [framework.empty for framework in frameworks if framework.empty is not None]
+
+
 def dataset(name: str, asked_by: str, source: EpochSource, batch_size: int, selection: Selection) -> Any:
     """Returns a framework's own kind of dataset.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ class EpochSource(Protocol):
 
     def note_error(self, error: Exception) -> None:
         """Records an error in reading them, of which a framework makes one of its own."""
+
+    def note_nans(self, nulls: Mapping[str, int]) -> None:
+        """Records nulls that were read as NaN, by column."""
 
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""

@@ -70,6 +70,7 @@ class TensorFlow(Framework):
         |^WARNING:\ All\ log\ messages\ before\ absl::InitializeLog
         |^/job:\w+/replica:\d+/task:\d+$
         |StartAbort
+        |failed\ call\ to\ cuInit:.*UNKNOWN\ ERROR\ \(303\)  # a machine without GPUs
         |Collective\ ops\ is\ aborted
         |rendezvous\ is\ aborting
         |could\ be\ from\ a\ previous\ operation
@@ -80,6 +81,9 @@ class TensorFlow(Framework):
         |\[type\.googleapis\.com/tensorflow\.DerivedStatus
         """,
         re.VERBOSE,
+    )
+    empty = re.compile(
+        r"^(Graph execution error:|Detected at node |<stack traces unavailable>|\d+ root error)"
     )
     retold = re.compile(
         r"^(?:[WE]\d{4} |\d{4}-\d\d-\d\d [\d:.]+: [WE] ).*\] .*?\b[A-Z_]{2,}: (?P<error>\w+: .+)$"

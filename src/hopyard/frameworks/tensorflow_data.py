@@ -13,7 +13,7 @@ import pyarrow as pa
 import tensorflow as tf
 
 from hopyard.errors import BadArguments, EmptyEpoch, NothingFed
-from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms, nans_of
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 from hopyard.frameworks.source import EpochSource, FedSource, Rows
@@ -107,6 +107,12 @@ class _Layout:
         """Returns a batch in parts."""
         return len(batch), {form.name: _column_parts(form.array(batch)) for form in self.columns}
 
+    def noted_parts(self, source: EpochSource, batch: pa.RecordBatch) -> Parts:
+        """Returns a batch in parts, of which the source has taken note."""
+        parts = self.parts(batch)
+        source.note_nans(nans_of(self.columns, batch))
+        return parts
+
     def nothing(self) -> Parts:
         """Returns a batch without rows in parts."""
         no_splits = np.zeros(1, np.int64)
@@ -149,7 +155,7 @@ def _fed_parts(source: FedSource, rows: int, layout: _Layout) -> Iterator[Parts]
         loop = yield from _awaited(thread.submit(source.begin_loop, rows), nothing)
         while len(batch := (yield from _awaited(thread.submit(loop.batch), nothing))):
             count += 1
-            yield layout.parts(columns_of(batch, ASKED_BY))
+            yield layout.noted_parts(source, columns_of(batch, ASKED_BY))
         # more than are made ahead: the end is passed only if whoever loops asks for more after the last batch
         yield from [nothing] * (READ_AHEAD + 2)
         epochs = yield from _awaited(thread.submit(loop.end), nothing)
@@ -168,7 +174,7 @@ def _awaited(future: Future[T], nothing: Parts) -> Generator[Parts, None, T]:
 
 def _stored_parts(source: EpochSource, rows: int, layout: _Layout) -> Iterator[Parts]:
     for batch in source.epoch_batches(rows):
-        yield layout.parts(columns_of(batch, ASKED_BY))
+        yield layout.noted_parts(source, columns_of(batch, ASKED_BY))
 
 
 def _column_parts(array: npt.NDArray[Any] | Ragged) -> tuple[npt.NDArray[Any], ...]:

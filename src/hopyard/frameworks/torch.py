@@ -28,6 +28,8 @@ _DATASET = "A feed is no dataset: give DataLoader(ctx.feed().as_torch_dataset(32
 class Torch(Framework):
     """PyTorch, which newer ones tell of their limit by the environment, and older ones by a call."""
 
+    empty = re.compile(r"^Caught \w+ in (DataLoader worker process|replica) ")
+
     def memory_variables(self, share: GpuShare) -> dict[str, str]:
         """Returns the allocator's settings of before, with the limit added, if the installed PyTorch reads it there."""
         if not _reads_option():

@@ -16,7 +16,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from hopyard.columns.arrays import to_numpy
 from hopyard.errors import BadArguments
-from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms
+from hopyard.frameworks.batch_form import OBJECT, ColumnForm, Ragged, columns_of, forms, nans_of
 from hopyard.frameworks.joined import is_joined
 from hopyard.frameworks.selection import Selection
 from hopyard.frameworks.source import EpochSource, FedSource
@@ -115,6 +115,7 @@ class FeedDataset(IterableDataset[Any]):
             batch = columns_of(rows, ASKED_BY)
             layout = layout or forms(batch, self._selection, ASKED_BY)
             columns = Batch({form.name: _column(form, batch) for form in layout})
+            self._source.note_nans(nans_of(layout, batch))
             yield columns if self._selection.label is None else _pair(columns, self._selection.label)
 
 

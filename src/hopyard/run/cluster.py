@@ -10,14 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from hopyard.backends.base import Backend
-from hopyard.errors import (
-    AlreadyStarted,
-    BadArguments,
-    HopyardError,
-    NotFed,
-    NotStarted,
-    StillRunning,
-)
+from hopyard.errors import AlreadyStarted, BadArguments, HopyardError, NotFed, NotStarted, StillRunning
 from hopyard.interruption import explain, keeping_notes
 from hopyard.protocol.node_status import NodeStatus, Phase
 from hopyard.protocol.payload import dump
@@ -32,6 +25,7 @@ from hopyard.run.recorded_parameters import recorded_parameters
 from hopyard.run.result import RunResult
 from hopyard.run.run_thread import STOP_SECONDS, RunThread
 from hopyard.run.signature import ShowsOptions
+from hopyard.spark.failure import before_spark
 from hopyard.store import Project
 from hopyard.tensorboard.chief import ChiefTensorBoard
 from hopyard.tensorboard.live import LiveTensorBoard
@@ -233,7 +227,7 @@ class Cluster:
             raise failure
         assert self._thread is not None
         if self._feed is not None and not was_told:
-            self._feed.warn_if_alone()
+            self._feed.warn()
         run_id, values = str(run.id), self._thread.values
         return RunResult(run_id=run_id, state=RunState.FINISHED, values=values, logdir=self.logdir)
 
@@ -408,10 +402,11 @@ class Cluster:
         if error is None and not self._is_told:
             self.shutdown()
         elif error is not None:
-            if self._feed is not None:
-                self._feed.explain(error)
+            cause = None if self._feed is None else self._feed.cause(error)
             with keeping_notes():
-                self._end_with(error)
+                self._end_with(error if cause is None else cause)
+            if cause is not None:  # of which Spark tells in a screenful of Java
+                raise cause.with_traceback(before_spark(error.__traceback__)) from None
 
     def _begin(self, where: Backend, run: RunWriter) -> None:
         with ExitStack() as resources:

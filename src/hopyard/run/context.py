@@ -212,6 +212,11 @@ def _why_not_fed(info: NodeInfo) -> str:
         return (
             "the feed belongs to the context that the function is called with: give it a parameter named ctx"
         )
+    if info.trial >= 0:
+        return (
+            "a trial of a search is not fed; before the search, write the DataFrame to the project "
+            '(df.write.parquet(project.url("Resources/rows"))), and read it in the function from ctx.path("Resources/rows")'
+        )
     if info.role in ("chief", "worker"):
         return "the run was started without feed=True; use Cluster(fn, feed=True)"
     return f"nodes that do not train are not fed, and this is a {info.role}"

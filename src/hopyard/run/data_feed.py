@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from hopyard.errors import NoMoreEpochs
 from hopyard.feed.cache.validation_rows import StoredRows
@@ -90,6 +90,10 @@ class Epoch(FedDatasets):
             self._feed.begin_again(rows)
             return EpochLoop(self._feed, self._gate, rows)
 
+    def note_nans(self, nulls: Mapping[str, int]) -> None:
+        """Records nulls that were read as NaN, by column."""
+        self._feed.note_nans(nulls)
+
     def note_error(self, error: Exception) -> None:
         """Records an error in reading, of which a framework makes one of its own."""
         self._feed.note_error(error)
@@ -111,6 +115,10 @@ class ValidationFeed(Datasets):
     def epoch_batches(self, rows: int) -> Iterator[Rows]:
         """Yields all rows in batches."""
         return self._stored.batches(rows)
+
+    def note_nans(self, nulls: Mapping[str, int]) -> None:
+        """Records nulls that were read as NaN, by column."""
+        self._stored.nans.add(nulls)
 
     def note_error(self, error: Exception) -> None:
         """Records an error in reading, of which a framework makes one of its own."""

@@ -27,6 +27,10 @@ class Datasets(ABC):
         """Yields the batches of an epoch, so many rows at a time; the last one may have fewer."""
 
     @abstractmethod
+    def note_nans(self, nulls: Mapping[str, int]) -> None:
+        """Records nulls that were read as NaN, by column."""
+
+    @abstractmethod
     def note_error(self, error: Exception) -> None:
         """Records an error in reading, of which a framework makes one of its own."""
 
@@ -168,13 +172,16 @@ class NumpyBatches:
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
         """Yields the batches of the next epoch."""
         from hopyard.columns.arrays import to_numpy  # the one place that needs numpy
+        from hopyard.columns.nulls import read_as_nan
 
         for batch in self.source.epoch_batches(self.rows):
             if isinstance(batch, list):
                 raise BadArguments(
                     "as_numpy", "the rows of an RDD have no columns; feed a DataFrame, or use next_batch()"
                 )
-            yield to_numpy(batch, columns=self.columns, fill_nulls=self.fill_nulls)
+            arrays = to_numpy(batch, columns=self.columns, fill_nulls=self.fill_nulls)
+            self.source.note_nans(read_as_nan(batch, arrays, self.fill_nulls or ()))
+            yield arrays
 
 
 def _check_size(asked_by: str, name: str, rows: int) -> None:

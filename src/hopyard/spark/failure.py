@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,20 @@ def known_cause(error: Any, context: SparkContext) -> str | None:
         return f"the executors have no Python {program[1]!r}. {_ANOTHER_PYTHON}"
     unreached = _OUT_OF_REACH.findall(text)
     return str(unreached[-1]) if unreached else None
+
+
+def is_of_spark(module: str | None) -> bool:
+    """Tells whether a module is one of Spark's, or of its way to Java."""
+    return (module or "").partition(".")[0] in ("py4j", "pyspark")
+
+
+def before_spark(traceback: TracebackType | None) -> TracebackType | None:
+    """Returns the part of a traceback that leads to a call of Spark, without the way through Spark."""
+    if traceback is None or is_of_spark(traceback.tb_frame.f_globals.get("__name__")):
+        return None
+    return TracebackType(
+        before_spark(traceback.tb_next), traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
+    )
 
 
 def summary(error: Any) -> str:

@@ -18,6 +18,7 @@ from hopyard.codec.json_value import Json
 from hopyard.codec.records import encode_file
 from hopyard.errors import AlreadyExists, PathNotFound, RunEnded
 from hopyard.store import Project
+from hopyard.telling_line import telling_line
 from hopyard.tracking.driver_process import DriverProcess
 from hopyard.tracking.paths import run_paths
 from hopyard.tracking.records import RunRecord
@@ -276,7 +277,7 @@ def _next_number(project: Project, app_id: str, kind: str) -> int:
 
 
 def _summary(error: BaseException) -> str:
-    text = str(error)
+    text = telling_line(str(error)) or str(error)
     summary = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return "\n".join((summary, *getattr(error, "__notes__", ())))
 

@@ -15,6 +15,7 @@ from hopyard.wire.fault import FLIGHT_ERRORS, Exchange, early_reply, error_of
 from hopyard.wire.message import MAX_MESSAGE_BYTES, decode, encode
 from hopyard.wire.pour import Pouring, break_off, pour
 from hopyard.wire.quiet import quiet_grpc
+from hopyard.wire.service import label_of
 from hopyard.wire.stream import AnswerStream, BatchStream
 from hopyard.wire.tagged import Tagged
 
@@ -120,7 +121,7 @@ class WireClient:
             PeerNotTrusted: As for `call`.
             SchemaMismatch: A batch has another schema.
         """
-        exchange = self._stream_exchange(f"put {stream}", timeout)
+        exchange = self._stream_exchange(f"put {label_of(stream)}", timeout)
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_put(descriptor, schema, self._options(exchange))
@@ -140,7 +141,7 @@ class WireClient:
             PeerGone, WireTimeout, RemoteError, UnknownMethod, NotAuthenticated, PeerNotTrusted: As for
                 `call`, here or while iterating.
         """
-        exchange = self._stream_exchange(f"get {stream}", timeout)
+        exchange = self._stream_exchange(f"get {label_of(stream)}", timeout)
         try:
             reader = self._flight.do_get(flight.Ticket(stream.encode()), self._options(exchange))
         except FLIGHT_ERRORS as error:
@@ -163,7 +164,7 @@ class WireClient:
             PeerGone, WireTimeout, RemoteError, UnknownMethod, NotAuthenticated, PeerNotTrusted,
             SchemaMismatch: As for `put`, here or while iterating.
         """
-        exchange = self._stream_exchange(f"exchange {stream}", timeout)
+        exchange = self._stream_exchange(f"exchange {label_of(stream)}", timeout)
         descriptor = flight.FlightDescriptor.for_path(stream)
         try:
             writer, reader = self._flight.do_exchange(descriptor, self._options(exchange))

@@ -15,7 +15,7 @@ from hopyard.errors import InvalidMessage
 from hopyard.wire.fault import answering, stopped_early
 from hopyard.wire.message import decode, encode
 from hopyard.wire.running import RunningCalls
-from hopyard.wire.service import END_OF_STREAM, Batches, BatchReader, Service
+from hopyard.wire.service import END_OF_STREAM, Batches, BatchReader, Service, label_of
 from hopyard.wire.tagged import Tagged, write_item
 
 
@@ -82,7 +82,7 @@ class FlightHandler(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow h
         self._on_call(context.peer())
         with answering("send"):
             stream = _text(ticket.ticket)
-        doing = f"send {stream}"
+        doing = f"send {label_of(stream)}"
         with answering(doing), self._running.entered():
             batches = self._service.send(stream)
             return flight.GeneratorStream(batches.schema, self._sending(batches, doing))
@@ -134,7 +134,7 @@ def _poured(
         stream = _text(descriptor.path[0])
     # gRPC says "ipv4:10.0.0.1:80" or "ipv6:%5B::1%5D:80"
     peer = unquote(context.peer().partition(":")[2])
-    return stream, BatchReader(reader, peer=peer, doing=f"{verb} {stream}")
+    return stream, BatchReader(reader, peer=peer, doing=f"{verb} {label_of(stream)}")
 
 
 def _text(raw: bytes) -> str:

@@ -20,6 +20,11 @@ END_OF_STREAM = b"end"
 died, so that only an explicit end tells the two apart."""
 
 
+def label_of(stream: str) -> str:
+    """Returns what errors and logs call a stream: the part of its name before a question mark."""
+    return stream.partition("?")[0]
+
+
 def is_end(chunk: flight.FlightStreamChunk) -> bool:
     """Tells whether a chunk is the mark that its stream is complete."""
     return bool(

@@ -13,7 +13,9 @@ from typing import Any, Self
 
 import cloudpickle
 
+from hopyard.frameworks.registry import empty_lines
 from hopyard.protocol import payload
+from hopyard.telling_line import telling_line
 
 VALUE_FILE = "value.pickle"
 PRINTED_FILE = "value.txt"
@@ -129,7 +131,11 @@ def _message(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt) and not error.args:
         return "KeyboardInterrupt: the function raised it, or its process got the signal SIGINT"
     try:
-        return f"{type(error).__name__}: {error}"
+        told = (
+            error.args[0] if isinstance(error, KeyError) and error.args else error
+        )  # else in quotes, with escapes
+        text = telling_line(str(told), empty_lines()) or str(error)
+        return f"{type(error).__name__}: {text}"
     except Exception as unprintable:  # noqa: BLE001  of the user's own class
         return f"{type(error).__name__}, whose message could not be printed ({type(unprintable).__name__})"
 

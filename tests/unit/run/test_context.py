@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from hopyard import NodeContext, Project, RunResult
-from hopyard.errors import BadReport, InvalidName, NotInsideRun
+from hopyard.errors import BadReport, InvalidName, NotFed, NotInsideRun
 from hopyard.protocol.channel import VARIABLE, Reading, parse
 from hopyard.protocol.cluster_map import ClusterMap
 from hopyard.protocol.plan import Plan
@@ -37,6 +38,17 @@ def context(folder: Path, rank: int = 0, *, port: int = -1) -> NodeContext:
     )
     place = NodePlace(scratch=folder, checkpoints=folder / "checkpoints", members=MEMBERS, port=port)
     return NodeContext.current(task.variables(place))
+
+
+def test_a_trial_that_wants_to_be_fed_is_told_to_read_from_the_project(tmp_path: Path) -> None:
+    outside = context(tmp_path)
+    with pytest.raises(NotFed, match="use Cluster"):
+        outside.feed()
+    trial = NodeContext(info=replace(outside.info, trial=3))
+    with pytest.raises(
+        NotFed, match=r"a trial of a search is not fed; .* write the DataFrame to the project"
+    ):
+        trial.feed()
 
 
 @pytest.fixture

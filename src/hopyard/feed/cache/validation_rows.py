@@ -9,6 +9,7 @@ from pathlib import Path
 from hopyard.errors import NotFed
 from hopyard.feed.cache.epoch_store import EpochStore, default_limit
 from hopyard.feed.node.level import Taken
+from hopyard.feed.node.nan_tally import NanTally
 from hopyard.feed.node.received_rows import PartitionKey, ReceivedRows
 from hopyard.feed.node.rows import Rest, Rows, joined
 from hopyard.feed.pieces import Piece, is_pickled, unpack
@@ -29,6 +30,8 @@ class StoredRows:
 
     def __init__(self, folder: Path) -> None:
         self.noted: Exception | None = None
+        self.nans = NanTally()
+        self._was_read = False
         self._folder = folder
         self._changed = threading.Condition()
         self._received_rows = ReceivedRows()
@@ -143,8 +146,14 @@ class StoredRows:
         """Records an error in reading, of which a framework makes one of its own."""
         self.noted = error
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether there are rows, and nobody has asked for any."""
+        return self._feed is not None and not self._was_read
+
     def _await(self) -> EpochStore:
         with self._changed:
+            self._was_read = True
             if not self._changed.wait_for(lambda: self._is_told, TOLD_SECONDS):
                 raise NotFed('ctx.feed("validation")', f"nothing was fed for {TOLD_SECONDS:g} s")
             if self._store is None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from hopyard.errors import BadArguments, HopyardError, NodesReplaced, NotFed
 from hopyard.feed.account import EpochAccount
+from hopyard.feed.driver.at_the_end import warnings_of
 from hopyard.feed.driver.end import EndOfFeed
 from hopyard.feed.driver.epochs import EpochFeeder
 from hopyard.feed.driver.inference_jobs import InferenceJobs
@@ -22,16 +23,11 @@ from hopyard.feed.driver.targets import FedGroup, FedNodes, FedRun
 from hopyard.feed.driver.train_feeds import TrainFeeds
 from hopyard.feed.driver.validation import split
 from hopyard.feed.signed_rows import RowSigner
-from hopyard.feed.state import ALONE
 from hopyard.feed.task.inference import InferencePlan
 from hopyard.feed.task.partition_sender import PartitionReport
 
 LOG = logging.getLogger(__name__)
 LEAST_GATHER_SECONDS = 120.0
-HAS_LEARNT_ALONE = (
-    "each of the %d nodes has trained a model of its own: no strategy of TensorFlow and no torch.distributed joined them. "
-    "If they were to train one model together, see https://github.com/hopyard/hopyard/blob/main/docs/distributed.md"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,19 +228,18 @@ class FeedController:
             except NodesReplaced as replaced:
                 LOG.warning("micro-batch %d is fed again from its beginning: %s", batch, replaced)
 
-    def explain(self, error: BaseException) -> None:
-        """Adds to an error of Spark, in which results were wanted, what has ended the run."""
-        self._asking.explain(error)
+    def cause(self, error: BaseException) -> HopyardError | None:
+        """Returns what an error of Spark came of, in which results were wanted; None if that is not known."""
+        return self._asking.cause(error)
 
     def close_accounts(self) -> None:
         """Records which nodes have ended their feed early; to be called before the run is on record as ended."""
         self._trained.close_accounts()
 
-    def warn_if_alone(self) -> None:
-        """Says in the log if the nodes of a run that has ended well have learnt without each other."""
-        alone = [node for node in self._nodes.look().nodes if ALONE in node.notes]
-        if len(alone) > 1:
-            LOG.warning(HAS_LEARNT_ALONE, len(alone))
+    def warn(self) -> None:
+        """Says in the log what may be wrong with the feed of a run that has ended well."""
+        for sentence in warnings_of(self._nodes.look().nodes):
+            LOG.warning("%s", sentence)
 
     def settle(self) -> None:
         """Returns when the streams of a run that has ended, and all else that feeds it, have seen that."""

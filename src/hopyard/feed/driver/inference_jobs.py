@@ -1,15 +1,18 @@
-"""Spark jobs that ask the nodes of a run for results, and are ended when nobody is left to answer."""
+"""Spark jobs that ask the nodes of a run for results, and are ended when they cannot get any."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING
 
-from hopyard.errors import HopyardError
+from hopyard.errors import BadArguments, HopyardError
+from hopyard.feed.driver.consumption import has_failed
 from hopyard.feed.driver.group_status import GroupStatus
-from hopyard.feed.driver.targets import FedNodes, FedRun
+from hopyard.feed.driver.targets import VERDICT_SECONDS, FedNodes, FedRun
 from hopyard.feed.state import FeedState
+from hopyard.spark.failure import is_of_spark
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -22,7 +25,7 @@ ENDED = "the nodes that it asks have ended before all results were there"
 
 
 class InferenceJobs:
-    """Ends the Spark jobs that wait for results of nodes which are gone.
+    """Ends the Spark jobs that wait for results of nodes which are gone, or whose results are not those that were asked for.
 
     Their tasks fail by themselves, but Spark repeats each of them, in vain, and each time it starts another Python for
     that. Which jobs these are is not known beforehand, since results are computed by whatever uses them. So tasks tell
@@ -49,34 +52,55 @@ class InferenceJobs:
                 )
                 self._thread.start()
 
-    def explain(self, error: BaseException) -> None:
-        """Adds to an error of Spark what has ended the run: a terminal shows it last, below the way through Spark and Java."""
-        is_of_spark = type(error).__module__.partition(".")[0] in ("py4j", "pyspark")
-        if self._thread is None or not is_of_spark or not self._run.has_ended(FAILURE_SECONDS):
-            return
-        failure = self._run.failure()
-        if isinstance(failure, HopyardError):
-            sentence, *story = str(failure).splitlines()
-            error.add_note("\n".join(["", *story, f"hopyard.errors.{type(failure).__name__}: {sentence}"]))
+    def cause(self, error: BaseException) -> HopyardError | None:
+        """Returns what an error of Spark came of: results that do not fit, or what has ended the run; None if neither."""
+        if self._thread is None or not is_of_spark(type(error).__module__):
+            return None
+        text = str(error)
+        for _, reason in _refused(self._nodes.look()):
+            if reason in text:
+                return BadArguments("inference", reason)
+        failure = self._run.failure() if self._ends_soon() else None
+        return failure if isinstance(failure, HopyardError) else None
+
+    def _ends_soon(self) -> bool:
+        """Waits a little for the end of the run, and for as long as a failed node may take to end; returns whether it came."""
+        began = time.monotonic()
+        while not self._run.has_ended(POLL_SECONDS):
+            is_failing = any(map(has_failed, self._nodes.look().nodes))
+            if time.monotonic() - began > (VERDICT_SECONDS if is_failing else FAILURE_SECONDS):
+                return False
+        return True
 
     def _watch(self, context: SparkContext) -> None:
         seen = self._nodes.look()
         while not self._run.has_ended(POLL_SECONDS):
             now = self._nodes.look()
             if now.attempt != seen.attempt:
-                _end_jobs(context, seen, REPLACED)
+                _end_stages(context, _asking(seen), REPLACED)
+            for stage, reason in _refused(now):
+                _end_stages(context, {stage}, str(BadArguments("inference", reason)))
             seen = now
         error = self._run.failure()
         reason = ENDED if error is None else (str(error) or repr(error)).splitlines()[0]
         for standing in (seen, self._nodes.look()):
-            _end_jobs(context, standing, reason)
+            _end_stages(context, _asking(standing), reason)
 
 
-def _end_jobs(context: SparkContext, standing: GroupStatus, reason: str) -> None:
-    """Cancels the jobs whose tasks wait for results of some nodes."""
+def _asking(standing: GroupStatus) -> set[int]:
+    """Returns the stages whose tasks wait for results of some nodes."""
+    return {stage for node in standing.nodes for stage in FeedState.of(node.notes).asking}
+
+
+def _refused(standing: GroupStatus) -> set[tuple[int, str]]:
+    """Returns the stages that got results of some nodes which do not fit, and why."""
+    return {pair for node in standing.nodes for pair in FeedState.of(node.notes).refused}
+
+
+def _end_stages(context: SparkContext, stages: set[int], reason: str) -> None:
+    """Cancels the jobs that some stages belong to."""
     from py4j.protocol import Py4JError
 
-    stages = {stage for node in standing.nodes for stage in FeedState.of(node.notes).asking}
     if not stages:
         return
     try:

@@ -32,7 +32,7 @@ class FeedRecord:
 
     def __call__(self, feed: int, account: EpochAccount, reports: Sequence[PartitionReport]) -> None:
         """Stores the account of one epoch."""
-        sums = {"feed": feed, **account.to_json()}
+        sums = {"feed": feed, **account.to_json(), "left_out": {}}
         with self._lock:
             self._put({**sums, "reports": [report.to_json() for report in reports]})
             self._epochs.append(sums)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import BadArguments
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SEED = 0
+_DIGITS = re.compile(r"decimal\(\d+,\d+\)")
 
 
 def split(data: object, validation: object) -> tuple[object, object | None]:
@@ -30,7 +33,45 @@ def split(data: object, validation: object) -> tuple[object, object | None]:
         return _by_column(data, validation)
     if isinstance(validation, (int, float)):
         return _by_fraction(data, validation)
+    check_columns(data, validation)
     return data, validation
+
+
+def check_columns(data: object, validation: object) -> None:
+    """Checks that rows to validate with have the columns of those to learn from, in the same types; more do no harm.
+
+    Decimals may have other digits, since their arrays are of float64 anyway.
+
+    Raises:
+        BadArguments: Both are DataFrames, and a column is missing or of another type.
+    """
+    from pyspark.sql import DataFrame
+
+    if not isinstance(data, DataFrame) or not isinstance(validation, DataFrame):
+        return
+    theirs = dict(validation.dtypes)
+    for name, kind in data.dtypes:
+        if name not in theirs:
+            raise BadArguments("train", _lacks(name, list(theirs)))
+        if _without_digits(kind) != _without_digits(theirs[name]):
+            raise BadArguments(
+                "train",
+                f"column {name!r} is of type {kind} in the data and of type {theirs[name]} in the DataFrame given as "
+                f"validation; cast one of them, such as df.withColumn({name!r}, df[{name!r}].cast({kind!r}))",
+            )
+
+
+def _lacks(name: str, there: list[str]) -> str:
+    near = difflib.get_close_matches(name, there, n=1)
+    guess = f" (did you mean {near[0]!r}?)" if near else ""
+    return (
+        f"the DataFrame given as validation has no column {name!r}, which the data has; its columns are "
+        f"{', '.join(there)}{guess}. Add it, or drop it from the data"
+    )
+
+
+def _without_digits(kind: str) -> str:
+    return _DIGITS.sub("decimal", kind)
 
 
 def nothing_to_validate_with(validation: object) -> str:

@@ -178,6 +178,11 @@ class Inbox:
             request.answer(results, rows)
             self._changed.notify_all()
 
+    def refuse(self, stage: int, reason: str) -> None:
+        """Records that a Spark stage got results that do not fit, whoever computes them again."""
+        with self._changed:
+            self._requests.refuse(stage, reason)
+
     def close(self, request: InferenceRequest) -> None:
         """Forgets a request, answered or not."""
         with self._changed:
@@ -305,6 +310,7 @@ class Inbox:
                 blocked=self._blocked,
                 is_stopped=self._stopped,
                 asking=self._requests.asking,
+                refused=self._requests.refused,
                 read=self._epochs.read,
                 left_out=self._epochs.left_out,
             )

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from hopyard.feed.node.inference_request import InferenceRequest
 
+MOST_REFUSED = 4
+
 
 class InferenceRequests:
     """The requests at an inbox, which calls this with its lock held."""
@@ -14,6 +16,7 @@ class InferenceRequests:
     def __init__(self) -> None:
         self._open: deque[InferenceRequest] = deque()
         self._turned_away: set[int] = set()
+        self._refused: deque[tuple[int, str]] = deque(maxlen=MOST_REFUSED)
 
     def __bool__(self) -> bool:
         return bool(self._open)
@@ -33,6 +36,11 @@ class InferenceRequests:
     def turn_away(self) -> None:
         """Records that those that are open will not be answered."""
         self._turned_away |= self._stages()
+
+    def refuse(self, stage: int, reason: str) -> None:
+        """Records that the results do not fit what a stage wants; the first reason counts."""
+        if stage not in dict(self._refused):
+            self._refused.append((stage, reason))
 
     def ready(self, rows: int, *, is_full: bool) -> InferenceRequest | None:
         """Returns one that can fill a batch, or cannot get more; they take turns.
@@ -62,6 +70,11 @@ class InferenceRequests:
     def asking(self) -> tuple[int, ...]:
         """The Spark stages that wait for results, or did until they were turned away."""
         return tuple(sorted(self._stages() | self._turned_away))
+
+    @property
+    def refused(self) -> tuple[tuple[int, str], ...]:
+        """The last stages whose results did not fit, and why."""
+        return tuple(self._refused)
 
     def _stages(self) -> set[int]:
         return {request.stage for request in self._open if request.stage is not None}

@@ -31,6 +31,7 @@ class Level:
         blocked: Pieces whose senders wait for room.
         is_stopped: Whether nothing more is wanted.
         asking: The Spark stages that wait for results, or did until nothing more was wanted.
+        refused: The last Spark stages that got results which do not fit, and why they do not.
         read: Feed and number of the last epoch that the function has read to its end; below 0 before the first.
         left_out: Of epochs that the function has not used to the last row: feed, number and how many rows.
     """
@@ -41,6 +42,7 @@ class Level:
     blocked: int
     is_stopped: bool
     asking: tuple[int, ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
     read: tuple[int, int] = (-1, -1)
     left_out: tuple[tuple[int, int, int], ...] = ()
 

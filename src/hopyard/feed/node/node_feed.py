@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +24,7 @@ from hopyard.feed.node.row_feed import RowFeed
 from hopyard.feed.node.service import FeedService
 from hopyard.feed.remote import MESSAGE_BYTES
 from hopyard.feed.signed_rows import RowSigner
-from hopyard.feed.state import ADDRESS, ALONE, STATE, FeedState
+from hopyard.feed.state import ADDRESS, ALONE, NANS, STATE, VALIDATION_UNREAD, FeedState
 from hopyard.protocol.channel import Note
 from hopyard.protocol.node_info import NodeInfo
 from hopyard.wire import WireServer
@@ -155,6 +156,7 @@ class NodeFeed:
         if failure is not None:
             raise failure
         self._tell_if_alone()
+        self._tell_what_was_read()
         if self._reader is not None:
             self._reader[1].finish()  # of a node that fails, the others hear from the driver, which ends them
 
@@ -163,6 +165,16 @@ class NodeFeed:
         learns_alone = self._reader is not None and self._reader[1].learns_alone
         if self._info.trainers > 1 and learns_alone and not self.has_addresses:
             Note(note=ALONE, text="").send(self._environ)
+
+    def _tell_what_was_read(self) -> None:
+        """Tells the driver of rows for validation that nobody has read, and of nulls that were read as NaN."""
+        if self.stored.is_unread:
+            Note(note=VALIDATION_UNREAD, text="").send(self._environ)
+        nans = Counter(self.stored.nans.counts)
+        if self._reader is not None:
+            nans.update(self._reader[1].nans.counts)
+        if nans:
+            Note(note=NANS, text=json.dumps(nans)).send(self._environ)
 
     def _stop(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         self._has_failed = error is not None
@@ -180,6 +192,7 @@ class NodeFeed:
                 is_stopped=level.is_stopped,
                 has_failed=self._has_failed,
                 asking=level.asking,
+                refused=level.refused,
                 replayed=self._cache.replayed,
                 read=level.read,
                 left_out=level.left_out,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hopyard.errors import BadArguments, NoMoreEpochs, WrongResults
+from hopyard.errors import BadArguments, NoMoreEpochs, ResultsNotWanted, WrongResults
 from hopyard.feed.lockstep.hub import Answer, Uneven
 from hopyard.feed.lockstep.member import LockstepMember
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.inference_request import InferenceRequest
 from hopyard.feed.node.level import EpochEnd
+from hopyard.feed.node.nan_tally import NanTally
 from hopyard.feed.node.only_thread import is_only_thread
 from hopyard.feed.node.reading import EpochStart, ReadingProgress
 from hopyard.feed.node.rows import NO_ROWS, Rest, Rows, joined, padded
@@ -42,6 +43,7 @@ class RowFeed:
         is_alone: Callable[[], bool] = is_only_thread,
     ) -> None:
         self.noted: Exception | None = None
+        self.nans = NanTally()
         self._inbox = inbox
         self._is_alone = is_alone
         self._in_step = in_step
@@ -187,10 +189,13 @@ class RowFeed:
                 `pyarrow.RecordBatch`. Columns with names must have those of the schema.
 
         Raises:
+            ResultsNotWanted: The rows are those of `Cluster.train`.
             WrongResults: There are more or fewer results than rows, or no batch waits for any.
             BadArguments: It is nothing that holds results.
         """
         batch, count = encode(results)
+        if not self._batches and self._inbox.level.received:
+            raise ResultsNotWanted(count)
         if not self._asked:
             raise WrongResults("no batch", 0, count)
         if len(self._asked_again) == len(self._asked):
@@ -220,6 +225,10 @@ class RowFeed:
         """Lets nodes that train in step with this one go on without it, as its function has returned."""
         if self._in_step is not None:
             self._in_step.finish()
+
+    def note_nans(self, nulls: Mapping[str, int]) -> None:
+        """Records nulls that were read as NaN, by column."""
+        self.nans.add(nulls)
 
     def note_error(self, error: Exception) -> None:
         """Records an error in reading, of which a framework makes one of its own."""

@@ -37,19 +37,20 @@ HELD = "held"
 SEAL = "seal"
 REPLAY = "replay"
 PROGRESS = "progress"
+REFUSE = "refuse"
 TRAIN = "train"
 INFER = "infer"
 NOTHING = pa.record_batch({"nothing": pa.nulls(0)})  # `pa.array` would import pandas, a quarter of a second
 
 
 def train_stream(key: PartitionKey, attempt: int, buffer: str = NO_BUFFER) -> str:
-    """Returns the name of the stream into which an attempt sends a partition."""
-    return "/".join((TRAIN, *map(str, key), str(attempt), buffer))
+    """Returns the name of the stream into which an attempt sends a partition; what errors call it comes first."""
+    return f"rows of partition {key.partition}?" + "/".join((TRAIN, *map(str, key), str(attempt), buffer))
 
 
 def infer_stream(partition: int, stage: int, seconds: float, buffer: str = NO_BUFFER) -> str:
     """Returns the name of the stream into which the rows of a partition are sent, and out of which results come."""
-    return f"{INFER}/{partition}/{stage}/{seconds}/{buffer}"
+    return f"rows of partition {partition} for results?{INFER}/{partition}/{stage}/{seconds}/{buffer}"
 
 
 class Confirmations:
@@ -119,6 +120,7 @@ class FeedService(Service):
             AGREE: self._agree,
             LEAVE: self._leave,
             REACH: self._reach,
+            REFUSE: self._refuse,
         }
 
     def call(self, method: str, message: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -129,7 +131,7 @@ class FeedService(Service):
 
     def exchange(self, stream: str, batches: BatchReader) -> Batches:
         """Takes in what a feeder sends, as long as there is room and the node wants it; confirms each piece."""
-        kind, *numbers, buffer = stream.split("/")
+        kind, *numbers, buffer = stream.rpartition("?")[2].split("/")
         if kind == TRAIN:
             feed, epoch, partition, attempt = map(int, numbers)
             return Confirmations(self._take(batches, buffer, PartitionKey(feed, epoch, partition), attempt))
@@ -219,6 +221,10 @@ class FeedService(Service):
 
     def _leave(self, message: Mapping[str, Any]) -> dict[str, Json]:
         self._groups.leave(message)
+        return {}
+
+    def _refuse(self, message: Mapping[str, Any]) -> dict[str, Json]:
+        self._inbox.refuse(message["stage"], message["reason"])
         return {}
 
     def _reach(self, message: Mapping[str, Any]) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -60,8 +61,8 @@ class InferFrame:
         kept = KeptColumns(self.kept)
         rows = self.form.restored(batches)
         pieces = cut_batches(kept.watched(rows) if self.kept else rows, piece_bytes=self.plan.piece_bytes)
-        for batch in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers()):
-            results = to_schema(batch, self.schema)
+        fit = partial(to_schema, schema=self.schema)
+        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers(), fit=fit):
             yield kept.beside(results) if self.kept else results
 
 
@@ -74,8 +75,10 @@ class InferRows:
     def __call__(self, rows: Iterable[object]) -> Iterator[object]:
         """Yields the results."""
         pieces = cut_rows(rows, piece_bytes=self.plan.piece_bytes)
-        for results in ask(self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers()):
-            yield from decode(results)
+        for results in ask(
+            self.plan, _task()[0], pieces, stage=_stage(), buffers=process_buffers(), fit=decode
+        ):
+            yield from results
 
 
 def parse_report(text: str) -> PartitionReport:

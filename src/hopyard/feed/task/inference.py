@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 
-from hopyard.errors import NotFed, PeerGone
-from hopyard.feed.node.service import infer_stream
+from hopyard.errors import BadArguments, NotFed, PeerGone
+from hopyard.feed.node.service import REFUSE, infer_stream
 from hopyard.feed.pieces import PIECE_BYTES, Piece
-from hopyard.feed.remote import CALL_SECONDS, FeedNode
+from hopyard.feed.remote import CALL_SECONDS, FeedNode, ask_node
 from hopyard.feed.shared_memory.pool import BufferPool
 from hopyard.feed.shared_memory.transfer import BufferSender, placed
 from hopyard.feed.signed_rows import RowSigner, signed_pieces
 from hopyard.feed.task.node_sender import STREAM_SECONDS
 from hopyard.wire import WireClient
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,9 @@ def ask(
     *,
     stage: int,
     buffers: BufferPool,
+    fit: Callable[[pa.RecordBatch], T],
     host: str | None = None,
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[T]:
     """Yields the results for the rows of a partition of a Spark stage, in the order of the rows.
 
     Args:
@@ -59,6 +63,7 @@ def ask(
         pieces: Its rows.
         stage: Number of the stage.
         buffers: Those of this process.
+        fit: Makes of results what Spark wants; what it raises, it would raise again for every attempt of the task.
         host: Name of this machine.
 
     Raises:
@@ -82,7 +87,8 @@ def ask(
             items = itertools.chain.from_iterable(map(sender.items, each))
             stream = infer_stream(partition, stage, plan.seconds, sender.buffer)
             with client.exchange(stream, first.batch.schema, items) as answers:
-                yield from map(plan.signer.opened, answers)
+                for answer in answers:
+                    yield _fitted(plan.signer.opened(answer), fit, node, stage)
             lent.is_settled = True
         except PeerGone as error:
             reason = (
@@ -91,3 +97,12 @@ def ask(
                 "inference() again"
             )
             raise NotFed(f"inference on partition {partition}", reason) from error
+
+
+def _fitted(results: pa.RecordBatch, fit: Callable[[pa.RecordBatch], T], node: FeedNode, stage: int) -> T:
+    """Returns results as Spark wants them; lets the driver end the stage if they are wrong, instead of trying again."""
+    try:
+        return fit(results)
+    except BadArguments as error:
+        ask_node(node, REFUSE, {"stage": stage, "reason": error.reason})
+        raise

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import BadArguments, ResultsMissing, WrongResults
+from hopyard.errors import BadArguments, ResultsMissing, ResultsNotWanted, WrongResults
 from hopyard.feed.node.inbox import Inbox
 from hopyard.feed.node.received_rows import PartitionKey
 from hopyard.feed.node.row_feed import RowFeed
@@ -130,9 +130,19 @@ def test_a_wrong_number_of_results_names_the_batch() -> None:
 
 
 def test_results_without_a_batch_are_refused() -> None:
+    asked = Asked()
+    for _ in range(2):
+        asked.feed.batch_results([0] * len(asked.feed.next_batch(5)))
+    with pytest.raises(WrongResults, match="no batch waits for results"):
+        asked.feed.batch_results([1, 2, 3])
+
+
+def test_results_for_rows_to_learn_from_are_refused_with_the_call_that_wants_some() -> None:
     feed, _ = feed_of(frame(0, 3))
     feed.next_batch(3)
-    with pytest.raises(WrongResults, match="no batch waits for results"):
+    with pytest.raises(
+        ResultsNotWanted, match=r"got 3 results, but train\(\) .* call inference\(df, schema\)"
+    ):
         feed.batch_results([1, 2, 3])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hopyard.errors import RemoteError
+from hopyard.errors import BadArguments, RemoteError
 from hopyard.feed.cache.epoch_cache import EpochCache
 from hopyard.feed.cache.validation_rows import StoredRows
 from hopyard.feed.lockstep.member import LockstepGroups
@@ -76,8 +76,10 @@ def test_a_task_that_got_its_results_leaves_its_buffer_to_the_next(plan: Inferen
     name = buffer_name(buffers, plan)
     node = threading.Thread(target=answer_all, args=(inbox,), daemon=True)
     node.start()
-    results = ask(plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, buffers=buffers, host="here")
-    assert [row for batch in results for row in decode(batch)] == list(range(100))
+    results = ask(
+        plan, 0, cut_rows(range(100), piece_bytes=100), stage=1, buffers=buffers, fit=decode, host="here"
+    )
+    assert [row for rows in results for row in rows] == list(range(100))
     assert buffer_name(buffers, plan) == name
     inbox.stop()
     node.join(SECONDS / 4)
@@ -90,12 +92,27 @@ def test_a_task_that_did_not_gives_its_buffer_up(plan: InferencePlan) -> None:
     buffers = BufferPool()
     name = buffer_name(buffers, plan)
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [unreadable()], stage=1, buffers=buffers, host="here"))
+        list(ask(plan, 0, [unreadable()], stage=1, buffers=buffers, fit=decode, host="here"))
     assert buffer_name(buffers, plan).key != name.key
+
+
+def refuse(results: pa.RecordBatch) -> pa.RecordBatch:
+    raise BadArguments("inference", "the results have the columns a; the schema has b")
+
+
+@pytest.mark.timeout(SECONDS / 2)
+def test_results_that_do_not_fit_are_told_to_the_node_with_the_stage_that_wants_them(
+    plan: InferencePlan, inbox: Inbox
+) -> None:
+    threading.Thread(target=answer_all, args=(inbox,), daemon=True).start()
+    for _ in range(2):  # another attempt of the task changes nothing
+        with pytest.raises(BadArguments, match="the schema has b"):
+            list(ask(plan, 0, cut_rows(range(9)), stage=7, buffers=BufferPool(), fit=refuse, host="here"))
+    assert inbox.level.refused == ((7, "the results have the columns a; the schema has b"),)
 
 
 @pytest.mark.timeout(SECONDS / 2)
 @pytest.mark.parametrize("host", ["here", "elsewhere"])
 def test_rows_that_cannot_be_read_are_told_at_once(plan: InferencePlan, host: str) -> None:
     with pytest.raises(RemoteError, match="UnpicklingError"):
-        list(ask(plan, 0, [unreadable()], stage=1, buffers=BufferPool(), host=host))
+        list(ask(plan, 0, [unreadable()], stage=1, buffers=BufferPool(), fit=decode, host=host))

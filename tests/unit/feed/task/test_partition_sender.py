@@ -356,7 +356,7 @@ def pouring_threads() -> list[str]:
     return [
         thread.name
         for thread in threading.enumerate()
-        if thread.name.startswith(("hopyard-wire-exchange train/", "hopyard-feed-"))
+        if thread.name.startswith(("hopyard-wire-exchange rows of", "hopyard-feed-"))
     ]
 
 
