@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 SETTLE_SECONDS = 60.0
+COUNT_SECONDS = 10.0
 
 NoteEnds: TypeAlias = Callable[[Collection[int], GroupStatus], None]
 FeedingAgain: TypeAlias = Callable[[int], AbstractContextManager[None]]
@@ -139,8 +140,18 @@ class TrainFeeds:
         return all(feed.fed_attempt == attempt for feed in self._feeds)
 
     def close_accounts(self) -> None:
-        """Records which nodes have ended their feed early; to be called before the run is on record as ended."""
-        self._note_ends([feed.number for feed in self._feeds], self._nodes.look())
+        """Records which nodes have ended their feed early; to be called before the run is on record as ended.
+
+        The nodes may have returned before `train` has counted the epoch that they read last: that is waited for.
+        """
+        is_counted = self._lock.acquire(timeout=COUNT_SECONDS)
+        try:
+            if not is_counted:
+                LOG.warning("the record of run %s may lack the last epoch that was fed", self._run.run_id)
+            self._note_ends([feed.number for feed in self._feeds], self._nodes.look())
+        finally:
+            if is_counted:
+                self._lock.release()
 
     def settle(self) -> None:
         """Returns when nothing is fed any more, after the end of the run."""
