@@ -21,7 +21,7 @@ from . import unwell_servers as servers
 
 pytestmark = pytest.mark.unit
 
-PATIENCE = 0.8
+PATIENCE = 2.0
 Place = Callable[[], AbstractContextManager[str]]
 
 

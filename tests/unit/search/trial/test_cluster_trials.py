@@ -186,8 +186,8 @@ def search(
         while not service.tick():
             running.watch()
             service.news.wait(0.05)
-            if slots_were is not None:
-                slots_were.append(service.look(lambda queue: len(queue.slots)))
+            if slots_were is not None:  # at the end of the study they leave
+                slots_were.append(service.look(lambda queue: 1 if queue.is_over else len(queue.slots)))
         if service.error is not None:
             raise service.error
         service.settle()
