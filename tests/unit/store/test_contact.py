@@ -42,8 +42,8 @@ def contact(kind: str, address: str, seconds: float = PATIENCE) -> str:
     [
         (servers.unknown, "the host of {} is unknown. Check HOPYARD_ROOT"),
         (servers.refusing, "nothing listens at {} (connection refused). Check HOPYARD_ROOT"),
-        (servers.silent, "{} does not answer (waited 0.8 s). Check HOPYARD_ROOT"),
-        (servers.dropping, "{} does not answer (waited 0.8 s). Check HOPYARD_ROOT"),
+        (servers.silent, "{} does not answer (waited 2 s). Check HOPYARD_ROOT"),
+        (servers.dropping, "{} does not answer (waited 2 s). Check HOPYARD_ROOT"),
         (servers.ssh, "{} is a server that says 'SSH-2.0-OpenSSH_9.6', not"),
     ],
 )
