@@ -130,7 +130,7 @@ def test_a_killed_supervisor_ends_the_group(executors: SparkSession) -> None:
     assert (error.rank, error.message.split(" (")[0]) == (1, "its executor was lost")
     assert not still_running(nodes, 5)
     chief, worker = outcomes(cluster)
-    assert chief.message == "it was stopped: Spark lost a task of the run"
+    assert chief.message == "it was stopped: a part of the run was lost"
     assert worker.state is NodeState.FAILED
 
 

@@ -221,19 +221,19 @@ class Gang:
         self._timeouts = replace(self._timeouts, grace=grace_seconds)
 
     def suspect(self, now: float) -> None:
-        """Records that Spark lost a task of the run; nodes that stay silent now count as lost soon."""
+        """Records that a part of the run was lost; nodes that stay silent now count as lost soon."""
         self._suspected = True
         self._membership.suspect(now)
         if self.present:
-            self.stop("Spark lost a task of the run")
+            self.stop("a part of the run was lost")
 
     def give_up(self, error: Exception, now: float) -> None:
         """Records that nodes which are not here will not come any more: the backend that starts them has ended."""
         if all(member.phase is Phase.FINISHED for member in self._members.values()):
             return  # nobody is to come, and nobody was stopped for it
         self._broken = self._broken or error
-        self.stop(f"the run has lost its backend: {error}")
         self.suspect(now)
+        self.stop(f"the run has lost its backend: {error}")
 
     def stop(self, reason: str) -> None:
         """Ends the run; the first reason counts."""

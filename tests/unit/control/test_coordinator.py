@@ -94,7 +94,7 @@ def test_a_stop_and_a_suspicion_reach_the_nodes() -> None:
     assert not run.is_ending
     run.suspect()
     run.stop("enough")
-    assert run.ask(arrival()).stop == "Spark lost a task of the run"
+    assert run.ask(arrival()).stop == "a part of the run was lost"
     assert run.is_ending
 
 

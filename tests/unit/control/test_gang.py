@@ -158,7 +158,7 @@ def test_the_same_node_may_arrive_as_often_as_it_likes() -> None:
 def test_a_node_that_comes_in_a_second_life_is_sent_away_and_the_first_is_lost_if_it_is_silent() -> None:
     group = trio()
     group.pass_time(3, beating=(0, 2))
-    assert group.arrive(1, incarnation="second").stop == "Spark lost a task of the run"
+    assert group.arrive(1, incarnation="second").stop == "a part of the run was lost"
     assert group.phase(1) is Phase.LOST
     assert group.gang.lost == {1: LOST}
     assert group.gang.culprit == 1
@@ -277,7 +277,7 @@ def test_a_node_that_has_ended_is_never_lost() -> None:
 def test_under_suspicion_the_silent_are_lost_within_seconds() -> None:
     group = trio()
     group.gang.suspect(group.now)
-    assert group.beat(0).stop == "Spark lost a task of the run"
+    assert group.beat(0).stop == "a part of the run was lost"
     group.pass_time(3, beating=(0, 2))
     assert group.gang.lost == {1: LOST}
 
@@ -624,7 +624,7 @@ def test_the_end_is_known_when_the_deadline_for_arrivals_has_passed_and_those_wh
 def test_a_stop_before_all_came_gives_the_others_a_minute_to_tell_why() -> None:
     group = Group(Plan.of(2), together=False)
     group.arrive(0)
-    group.gang.stop("Spark lost a task of the run")
+    group.gang.stop("a part of the run was lost")
     group.end(0, NodeState.KILLED)
     group.gang.leave(0, incarnation="first")
     group.pass_time(UNEXPLAINED_SECONDS)
@@ -635,7 +635,7 @@ def test_a_stop_before_all_came_gives_the_others_a_minute_to_tell_why() -> None:
 
 def test_a_failure_that_is_told_within_that_minute_is_the_reason() -> None:
     group = Group(Plan.of(2), together=False)
-    group.gang.stop("Spark lost a task of the run")
+    group.gang.stop("a part of the run was lost")
     group.pass_time(30)
     assert not group.gang.is_done
     group.end(1, NodeState.FAILED)
@@ -647,7 +647,7 @@ def test_a_failure_that_is_told_within_that_minute_is_the_reason() -> None:
 
 def test_the_minute_begins_again_with_a_node_that_comes_late() -> None:
     group = Group(Plan.of(3), together=False)
-    group.gang.stop("Spark lost a task of the run")
+    group.gang.stop("a part of the run was lost")
     group.pass_time(50)
     group.arrive(0)
     group.pass_time(5, beating=(0,))
