@@ -447,7 +447,7 @@ def test_who_predicts_with_a_dataset_is_told_to_give_the_model_the_tensor(tf, is
 @pytest.mark.parametrize("package", ["keras", "tf_keras"])
 def test_a_reporter_among_the_callbacks_says_what_is_one(tf, package):
     keras = pytest.importorskip(package)
-    callbacks = [Reporter(SimpleNamespace())]
+    callbacks = [Reporter(SimpleNamespace(report=print))]
     with pytest.raises(BadArguments, match="as_keras_callback"):
         compiled(keras).fit(np.zeros((4, 1)), np.zeros(4), callbacks=callbacks, verbose=0)
 

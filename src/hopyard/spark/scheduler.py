@@ -68,11 +68,7 @@ class SchedulerWatch:
                 return ()
             bean = java.java.lang.management.ManagementFactory.getThreadMXBean()
             info = bean.getThreadInfo(self._thread, FRAMES)
-            # in one call: each takes a tenth of a millisecond
-            stack = (
-                "" if info is None else str(java.java.util.Arrays.toString(info.getStackTrace())).strip("[]")
-            )
-            return tuple(stack.split(", ")) if stack else ()
+            return () if info is None else tuple(frame.toString() for frame in info.getStackTrace())
         except (Py4JError, AttributeError) as error:  # pyspark's answer where the application has ended
             LOG.info("Spark's scheduler cannot be looked at: %s", error)
             return ()
